@@ -1,0 +1,216 @@
+"""One chunk of replicas, from the start to the last save time."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from ._coupling import CoarseNoise
+from ._model import RankDiffusion
+from ._noise import Noise
+from ._problem import Plan, Problem, State
+from ._scheme import AbstractScheme
+from ._start import LawStart, PositionStart
+from ._time_grid import Segment
+from ._truncation import free_truncation_bound
+
+# Replicas lie in groups of lanes. XLA vectorises along lanes and divides groups among threads.
+_MANY_LANES, _FEW_LANES = 128, 16
+
+
+@eqx.filter_jit
+def _advance(scheme: AbstractScheme, problem: Problem, noise, state: State, plan: Plan) -> State:
+    """Steps 0 ... plan.stop - 1 of a segment."""
+
+    def step(j, state):
+        return scheme.advance(problem, noise, _watch(state), plan, j)
+
+    state = scheme.begin(problem, noise, state, plan)
+    return _watch(lax.fori_loop(0, plan.stop, step, state))
+
+
+def _watch(state: State) -> State:
+    if state.peaks is None:
+        return state
+    peaks = jnp.maximum(state.peaks, state.positions)
+    return State(state.positions, state.regulators, peaks)
+
+
+@eqx.filter_jit
+def _snapshot(problem: Problem, state: State, observe: tuple[Callable, ...]):
+    """Ranked positions (rank, group, lane), whether they are finite, and the user's observables."""
+    ranked = problem.unpack(state.positions)
+    finite = jnp.all(jnp.isfinite(ranked), axis=0)
+    per_replica = [jax.vmap(jax.vmap(f, in_axes=1), in_axes=1)(ranked) for f in observe]
+    # The two maps leave (group and lane) in the order (group, lane, ...).
+    return ranked, finite, [jnp.asarray(value) for value in per_replica]
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkTask:
+    """What `simulate` does for one chunk: a function of a range of replica indices.
+
+    Returns arrays by name, with the replicas as second axis: ``ranked``, ``gaps``,
+    ``regulators`` (time, replica, ...), the observables, ``failed_step`` (replica,), the first
+    step after which a position was not finite or -1, and ``truncation_bound`` (rank,).
+    """
+
+    model: RankDiffusion
+    scheme: AbstractScheme
+    times: np.ndarray
+    segments: tuple[Segment, ...]
+    start: LawStart | PositionStart
+    words: tuple[int, int]
+    width: int
+    num_ranks: int
+    observe: tuple[tuple[str, Callable], ...]
+    with_regulators: bool
+    noise_factor: int
+    dtype: np.dtype
+    keep: str
+
+    @property
+    def lanes(self) -> tuple[int, int]:
+        """(groups, lanes) that hold `width` replicas."""
+        lane = _MANY_LANES if self.width >= 4 * _MANY_LANES else _FEW_LANES
+        return -(-self.width // lane), lane
+
+    def __call__(self, replicas: range) -> dict[str, np.ndarray]:
+        with jax.enable_x64(self.dtype == np.float64):
+            return self._run(replicas)
+
+    def _run(self, replicas: range) -> dict[str, np.ndarray]:
+        groups, lanes = self.lanes
+        indices = replicas.start + np.arange(groups * lanes, dtype=np.uint64)
+        ranked = self.start.positions(self.words, indices)
+        problem = Problem.from_model(self.model, self.dtype, self.with_regulators)
+        noise = self._noise(indices.astype(np.uint32).reshape(groups, lanes))
+        scheme = eqx.tree_at(
+            lambda s: s.step, self.scheme, jnp.asarray(float(self.scheme.step), self.dtype)
+        )
+        state = self._initial_state(problem, ranked, groups, lanes)
+        recorder = _Recorder(self, len(replicas))
+        steps = offset = 0
+        for segment in self.segments:
+            before = state
+            plan = self._plan(segment, offset)
+            if segment.num_steps:
+                state = _advance(scheme, problem, noise, before, plan)
+            finite = recorder.record(problem, state)
+            if not np.all(finite):
+                locate = lambda stop: _advance(  # noqa: E731
+                    scheme, problem, noise, before, eqx.tree_at(lambda p: p.stop, plan, stop)
+                )
+                recorder.blame(problem, locate, steps, segment.num_steps)
+            steps += segment.num_steps
+            if segment.num_steps:
+                # A split segment draws once more than it has steps.
+                offset += self.noise_factor * segment.num_steps + self.scheme.extra_draws
+        if state.peaks is not None:
+            recorder.record_truncation(problem, state.peaks, ranked[: len(replicas), -1])
+        return recorder.arrays()
+
+    def _noise(self, indices: np.ndarray):
+        fine = Noise(
+            key=jnp.asarray(self.words, jnp.uint32),
+            replicas=jnp.asarray(indices),
+            num_particles=self.model.num_particles,
+            dtype=self.dtype,
+        )
+        return fine if self.noise_factor == 1 else CoarseNoise(fine, self.noise_factor)
+
+    def _initial_state(self, problem: Problem, ranked: np.ndarray, groups: int, lanes: int):
+        columns = jnp.asarray(ranked.T.reshape(-1, groups, lanes), self.dtype)
+        regulators = None
+        if self.with_regulators:
+            regulators = jnp.zeros((self.model.num_gaps, groups, lanes), self.dtype)
+        positions = problem.pack(columns)
+        infinite = self.model.infinite
+        is_free = infinite is not None and infinite.closure == "free"
+        return State(positions, regulators, positions if is_free else None)
+
+    def _plan(self, segment: Segment, offset: int) -> Plan:
+        as_real = lambda value: jnp.asarray(value, self.dtype)  # noqa: E731
+        return Plan(
+            first=as_real(segment.first),
+            full=as_real(segment.full),
+            last=as_real(segment.last),
+            num_steps=jnp.asarray(segment.num_steps, jnp.int32),
+            stop=jnp.asarray(segment.num_steps, jnp.int32),
+            offset=jnp.asarray(offset & 0xFFFFFFFF, jnp.uint32),
+        )
+
+
+class _Recorder:
+    """Collects the snapshots of a chunk on the host."""
+
+    def __init__(self, task: ChunkTask, num_replicas: int):
+        self._task, self._num_replicas = task, num_replicas
+        self._saved: dict[str, list[np.ndarray]] = {}
+        self._failed_step = np.full(num_replicas, -1, np.int64)
+        self._bound: np.ndarray | None = None
+
+    def record(self, problem: Problem, state: State) -> np.ndarray:
+        """Save a state; returns which replicas are finite."""
+        task = self._task
+        functions = tuple(function for _, function in task.observe)
+        ranked, finite, observed = _snapshot(problem, state, functions)
+        ranked = self._by_replica(ranked[: task.num_ranks])
+        self._save("ranked", ranked)
+        self._save("gaps", _gaps(ranked, task.model.floor))
+        if state.regulators is not None:
+            self._save("regulators", self._by_replica(state.regulators))
+        for (name, _), value in zip(task.observe, observed, strict=True):
+            # The maps put the lanes first, then the groups.
+            lanes_first = np.asarray(value)
+            by_replica = np.swapaxes(lanes_first, 0, 1).reshape(-1, *lanes_first.shape[2:])
+            self._save(name, by_replica[: self._num_replicas])
+        return np.asarray(finite).reshape(-1)[: self._num_replicas] | (self._failed_step >= 0)
+
+    def blame(self, problem: Problem, locate, steps_before: int, num_steps: int) -> None:
+        """Find, by running the segment again, the first step after which a replica failed."""
+        low, high = 0, num_steps
+        while low < high:
+            middle = (low + high) // 2
+            if np.all(self._is_finite(problem, locate(jnp.asarray(middle, jnp.int32)))):
+                low = middle + 1
+            else:
+                high = middle
+        failed = ~self._is_finite(problem, locate(jnp.asarray(low, jnp.int32)))
+        self._failed_step[failed & (self._failed_step < 0)] = steps_before + low
+        # Others may fail later in the segment; they are known to have failed by its end.
+        late = ~self._is_finite(problem, locate(jnp.asarray(num_steps, jnp.int32)))
+        self._failed_step[late & (self._failed_step < 0)] = steps_before + num_steps
+
+    def record_truncation(self, problem: Problem, peaks, highest_start: np.ndarray) -> None:
+        """Bound the disturbance by the particles that a free truncation leaves out."""
+        by_rank = self._by_replica(problem.peaks_by_start(peaks)).T
+        horizon = float(self._task.times[-1])
+        self._bound = free_truncation_bound(self._task.model, highest_start, by_rank, horizon)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Everything that was saved."""
+        arrays = {name: np.stack(values) for name, values in self._saved.items()}
+        arrays["failed_step"] = self._failed_step
+        if self._bound is not None:
+            arrays["truncation_bound"] = self._bound
+        return arrays
+
+    def _is_finite(self, problem: Problem, state: State) -> np.ndarray:
+        finite = np.asarray(_snapshot(problem, state, ())[1]).reshape(-1)[: self._num_replicas]
+        return finite | (self._failed_step >= 0)
+
+    def _save(self, name: str, value: np.ndarray) -> None:
+        self._saved.setdefault(name, []).append(value)
+
+    def _by_replica(self, values) -> np.ndarray:
+        columns = np.asarray(values)
+        return np.ascontiguousarray(columns.reshape(len(columns), -1)[:, : self._num_replicas].T)
+
+
+def _gaps(ranked: np.ndarray, floor: bool) -> np.ndarray:
+    return np.diff(ranked, axis=-1, prepend=np.zeros_like(ranked[:, :1]) if floor else ranked[:, :0])

@@ -1,0 +1,79 @@
+"""Coarse runs on the noise of a finer one, for coupled comparisons of step and step / m.
+
+A fine run gives each step its own increment. A coarse step of m fine ones takes their sum, and for
+bridges the minimum of their joined paths. Splitting centres its diffusion flows on the grid points;
+where a coarse flow ends in the middle of a fine one (m even), that increment is divided by a
+Brownian bridge with a normal of its own.
+"""
+
+import equinox as eqx
+import jax.numpy as jnp
+from jax import lax
+
+from ._noise import STREAM_MIDPOINT, Noise
+
+
+class CoarseNoise(eqx.Module):
+    """The noise of a run with `factor` times the step of the run that `fine` belongs to.
+
+    `plan.offset` counts the noise indices of the fine run. All steps must be full ones.
+    """
+
+    fine: Noise
+    factor: int = eqx.field(static=True)
+
+    def step_normals(self, plan, j):
+        """Normalised sum of the increments of the fine steps."""
+        start = plan.offset + self.factor * jnp.asarray(j, jnp.uint32)
+        total = self.fine.normals(start)
+        for i in range(1, self.factor):
+            total = total + self.fine.normals(start + i)
+        return total / jnp.sqrt(jnp.asarray(self.factor, self.fine.dtype))
+
+    def step_uniforms(self, plan, j):
+        """The uniform whose bridge minimum is that of the joined fine paths.
+
+        With (S, I) increment and minimum of the driftless path, U = exp(-2 I (I - S) / variance)
+        inverts I = (S - sqrt(S^2 - 2 variance log U)) / 2, and a drift changes nothing in the law
+        of the bridge.
+        """
+        start = plan.offset + self.factor * jnp.asarray(j, jnp.uint32)
+        end, lowest = jnp.zeros((), self.fine.dtype), jnp.zeros((), self.fine.dtype)
+        for i in range(self.factor):
+            z, uniform = self.fine.normals(start + i), self.fine.uniforms(start + i)
+            lowest = jnp.minimum(lowest, end + (z - jnp.sqrt(z**2 - 2 * jnp.log(uniform))) / 2)
+            end = end + z
+        return jnp.exp(-2 * lowest * (lowest - end) / self.factor)
+
+    def flow_normals(self, plan, j):
+        """Normalised increment of flow `j`, which spans (j - 1/2) m ... (j + 1/2) m fine steps.
+
+        The fine flow i spans i - 1/2 ... i + 1/2, cut to 0 ... num_fine at the ends, where it has
+        half the variance.
+        """
+        m = self.factor
+        num_fine = m * plan.num_steps
+        start = jnp.maximum(j * m - m // 2, 0)
+        end = jnp.minimum(j * m + m // 2, num_fine)
+        shared = 1 - m % 2
+
+        def increment(i):
+            length = jnp.where((i == 0) | (i == num_fine), 0.5, 1.0).astype(self.fine.dtype)
+            return jnp.sqrt(length) * self.fine.normals(plan.offset + i.astype(jnp.uint32))
+
+        def add(i, total):
+            is_shared = shared * ((i == start) & (i > 0) | (i == end) & (i < num_fine))
+            return total + jnp.where(is_shared, 0.5, 1.0).astype(self.fine.dtype) * increment(i)
+
+        zero = jnp.zeros_like(self.fine.normals(0))
+        total = lax.fori_loop(start, end + 1, add, zero)
+        if shared:
+            total = total + self._second_half(plan, start) * (start > 0)
+            total = total - self._second_half(plan, end) * (end < num_fine)
+        length = jnp.where((j == 0) | (j == plan.num_steps), m / 2, m).astype(self.fine.dtype)
+        return total / jnp.sqrt(length)
+
+    def _second_half(self, plan, i):
+        # The half of a unit increment g after its middle is g / 2 + xi / 2.
+        index = plan.offset + i.astype(jnp.uint32)
+        return self.fine.normals(index, STREAM_MIDPOINT) / 2

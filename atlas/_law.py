@@ -1,0 +1,122 @@
+"""Laws in closed form: products of exponentials, and the stationary gaps of a model."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._check import check_vector
+from ._gap_process import GapProcess
+from ._model import RankDiffusion
+from ._start import exponentials
+from .ensemble import resolve_seed
+
+
+@dataclass(frozen=True, eq=False)
+class ProductExponential:
+    """Independent exponential gaps: P(gap_k > x_k for all k) = exp(-sum_k rates[k] x_k), x >= 0.
+
+    Argument: `rates`, shape (gap,), per unit of length. Everything is computed in float64 with
+    NumPy, since laws serve as oracles. Raises ValueError for rates that are not positive and
+    finite.
+    """
+
+    rates: np.ndarray
+
+    def __post_init__(self):
+        rates = check_vector("rates", self.rates)
+        if np.any(rates <= 0):
+            index = int(np.flatnonzero(rates <= 0)[0])
+            raise ValueError(f"rates[{index}] = {rates[index]} must be positive.")
+        object.__setattr__(self, "rates", rates)
+
+    @property
+    def num_gaps(self) -> int:
+        """Number of gaps."""
+        return self.rates.size
+
+    @property
+    def mean(self) -> np.ndarray:
+        """1 / rates, shape (gap,)."""
+        return 1 / self.rates
+
+    @property
+    def std(self) -> np.ndarray:
+        """Standard deviations, equal to the means, shape (gap,)."""
+        return 1 / self.rates
+
+    def cdf(self, gaps) -> np.ndarray:
+        """Marginal distribution functions 1 - exp(-rates x), broadcast along the last axis."""
+        return -np.expm1(-self.rates * np.maximum(np.asarray(gaps, float), 0))
+
+    def survival(self, gaps) -> np.ndarray:
+        """Marginal tails exp(-rates x), broadcast along the last axis."""
+        return np.exp(-self.rates * np.maximum(np.asarray(gaps, float), 0))
+
+    def log_prob(self, gaps) -> np.ndarray:
+        """Joint log density sum_k (log rates[k] - rates[k] x_k), -inf outside the orthant.
+
+        `gaps` has the shape (..., gap), the result (...).
+        """
+        gaps = np.asarray(gaps, float)
+        if gaps.ndim == 0 or gaps.shape[-1] != self.num_gaps:
+            raise ValueError(
+                f"gaps has shape {gaps.shape}; its last axis must hold {self.num_gaps} gaps."
+            )
+        log_density = np.sum(np.log(self.rates) - self.rates * gaps, axis=-1)
+        return np.where(np.all(gaps >= 0, axis=-1), log_density, -np.inf)
+
+    def quantile(self, prob) -> np.ndarray:
+        """Marginal quantiles -log(1 - p) / rates, broadcast along the last axis.
+
+        Raises ValueError for a probability outside [0, 1].
+        """
+        prob = np.asarray(prob, float)
+        if not np.all((prob >= 0) & (prob <= 1)):
+            raise ValueError(f"prob = {prob} must lie in [0, 1].")
+        with np.errstate(divide="ignore"):
+            return -np.log1p(-prob) / self.rates
+
+    def sample(self, key, shape=()) -> np.ndarray:
+        """Independent draws, shape (*shape, gap), float64; `key` is an int or a typed JAX key.
+
+        Cost: one Philox call per two numbers.
+        """
+        shape = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+        draws = np.arange(int(np.prod(shape, dtype=np.int64)))
+        standard = exponentials(resolve_seed(key).words, draws, self.num_gaps)
+        return (standard / self.rates).reshape(*shape, self.num_gaps)
+
+    def sample_replicas(self, words: tuple[int, int], replicas: np.ndarray) -> np.ndarray:
+        """The draw that belongs to each replica's index, shape (replica, gap)."""
+        return exponentials(words, replicas, self.num_gaps) / self.rates
+
+    def describe(self) -> dict:
+        """What a result records of the law."""
+        return {"law": "product of exponentials", "rates": self.rates.tolist()}
+
+
+def stationary_gaps(model: RankDiffusion) -> ProductExponential:
+    """The stationary law of a model's gaps, where it is a product of exponentials.
+
+        rates = -2 D^{-1} R^{-1} mu   if R is an M-matrix, R^{-1} mu < 0 and 2 A = R D + D R^T,
+
+    with the orthant form (mu, A, R) of `GapProcess` and D = diag(A). With a floor this means
+    lambda_k = -(2 / sigma^2) sum_{i >= k} delta_i. For the closure "free" it is the invariant law
+    Exp(a-b) x Exp(a) x ... of the infinite model, cut to the gaps that are kept.
+
+    Raises ValueError that names the violated condition where no such law exists.
+    Source: [HarrisonWilliams1987], [P0], [P1]. Cost: linear in the number of particles.
+    """
+    if not isinstance(model, RankDiffusion):
+        raise ValueError(f"model = {model!r} is no RankDiffusion; make one with reflected_atlas.")
+    infinite = model.infinite
+    if infinite is not None and infinite.closure == "free":
+        if infinite.b >= infinite.a:
+            raise ValueError(
+                f"b = {infinite.b} must be below a = {infinite.a} for an invariant law of the "
+                "infinite model; start from positions instead."
+            )
+        rates = np.full(model.num_particles, infinite.a)
+        rates[0] -= infinite.b
+        return ProductExponential(rates)
+    return ProductExponential(GapProcess.from_model(model).product_rates())

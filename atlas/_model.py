@@ -1,0 +1,126 @@
+"""Rank-based diffusions as values: drift and variance by rank, with or without a floor."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._check import check_choice, check_count, check_finite, check_flag, check_positive, check_vector
+
+CLOSURES = ("stationary", "prelimit", "free")
+
+# Noise counters and array shapes are 32-bit: two to this power is what they hold.
+MAX_PARTICLES = 2**26
+
+
+@dataclass(frozen=True, eq=False)
+class InfiniteAtlas:
+    """The infinite reflected Atlas process that a finite model stands for.
+
+    Drift `b` on the lowest of infinitely many particles of variance 2, and the member
+    Exp(a-b) x Exp(a) x Exp(a) x ... of its family of invariant gap laws; `a` is the density of
+    the particles. `closure` says how the particles that are left out are replaced [P0].
+    """
+
+    a: float
+    b: float
+    closure: str
+
+
+@dataclass(frozen=True, eq=False)
+class RankDiffusion:
+    """A system of particles whose drift and variance depend on their rank only.
+
+        dX_i = sum_k drifts[k] 1{X_i has rank k} dt + sum_k sigma_k 1{X_i has rank k} dB_i + dL_i,
+
+    with sigma_k^2 = `variances[k]`, rank 0 the lowest particle, and L_i the Skorokhod regulator at
+    the floor 0 if there is one.
+
+    Arguments: `drifts`, `variances`, shape (rank,), per unit of time; `floor`, whether zero is a
+    reflecting barrier; `infinite`, the infinite model of which this is a truncation, or None.
+    Raises ValueError for vectors of other shapes, values that are not finite, or a variance that
+    is not positive. Source: [Fernholz2002], [HarrisonWilliams1987], [P0], [P1].
+    """
+
+    drifts: np.ndarray
+    variances: np.ndarray
+    floor: bool = True
+    infinite: InfiniteAtlas | None = None
+
+    def __post_init__(self):
+        drifts = check_vector("drifts", self.drifts)
+        variances = check_vector("variances", self.variances, length=drifts.size)
+        if np.any(variances <= 0):
+            index = int(np.flatnonzero(variances <= 0)[0])
+            raise ValueError(
+                f"variances[{index}] = {variances[index]} must be positive; a particle without "
+                "noise is no diffusion."
+            )
+        check_count("num_particles", drifts.size, maximum=MAX_PARTICLES)
+        object.__setattr__(self, "drifts", drifts)
+        object.__setattr__(self, "variances", variances)
+        object.__setattr__(self, "floor", check_flag("floor", self.floor))
+
+    @property
+    def num_particles(self) -> int:
+        """Number of particles N."""
+        return self.drifts.size
+
+    @property
+    def num_gaps(self) -> int:
+        """N with a floor (the first gap is that of the lowest particle to it), N - 1 without."""
+        return self.num_particles if self.floor else self.num_particles - 1
+
+    @property
+    def has_equal_variances(self) -> bool:
+        """Whether all ranks have the same variance."""
+        return bool(np.all(self.variances == self.variances[0]))
+
+    def describe(self) -> dict:
+        """What a result records of the model, as values that JSON holds."""
+        description: dict = {"num_particles": self.num_particles, "floor": self.floor}
+        if self.infinite is not None:
+            infinite = self.infinite
+            return description | {"a": infinite.a, "b": infinite.b, "closure": infinite.closure}
+        return description | {
+            "drifts": self.drifts.tolist(),
+            "variances": self.variances.tolist(),
+        }
+
+
+def reflected_atlas(
+    num_particles: int, a: float, b: float, closure: str = "stationary"
+) -> RankDiffusion:
+    """The reflected Atlas process of N particles, a truncation of the infinite one.
+
+    Every particle has variance 2, the lowest has drift b, zero is a reflecting floor. The infinite
+    model has the invariant gap laws Exp(a-b) x Exp(a) x Exp(a) x ..., one for each a > b; the
+    particles that are left out are replaced by the `closure`:
+
+    * ``"stationary"``: drift -a on the highest, the mean push of the missing particles; the gap
+      law is then exactly Exp(a-b), Exp(a), ..., Exp(a) for every N;
+    * ``"prelimit"``: drift -a/N on all, the law of the system with N servers itself, gap rates
+      a - b, then a (N-k+1)/N;
+    * ``"free"``: nothing, for transients; a is then the density of the particles at the start.
+
+    Arguments: `num_particles` N >= 1; `a`, particles per unit of length; `b` >= 0, length per unit
+    of time. Raises ValueError for values that are not finite, b < 0, a <= 0, or b >= a where the
+    closure would be unstable. Source: [P0].
+    """
+    count = check_count("num_particles", num_particles, maximum=MAX_PARTICLES)
+    check_choice("closure", closure, CLOSURES)
+    a = check_positive("a", a, "a is the density of the particles")
+    b = check_finite("b", b)
+    if b < 0:
+        raise ValueError(f"b = {b} must not be negative: it pushes the lowest particle up.")
+    if b >= a and closure != "free":
+        raise ValueError(
+            f"b = {b} must be below a = {a}: the lowest gap is Exp(a - b). Lower b, raise a, or "
+            "take closure='free' for a transient of the infinite model."
+        )
+    drifts = np.zeros(count)
+    drifts[0] += b
+    if closure == "stationary":
+        drifts[-1] -= a
+    elif closure == "prelimit":
+        drifts -= a / count
+    return RankDiffusion(drifts, np.full(count, 2.0), True, InfiniteAtlas(a, b, closure))

@@ -1,0 +1,149 @@
+"""Counter-based normals and uniforms that belong to (replica, step, particle).
+
+Random numbers are a pure function of the seed's two key words and of the counter
+(particle block, replica, step, stream), so replica ``i`` sees the same noise in any batch, and
+particle ``i`` the same noise in a system of any size. The generator is Philox4x32-10
+[Salmon2011]; one call gives the four words of a block of four particles.
+
+XLA on a CPU computes a fused producer again for each array that it fills, and fills a stacked
+array in one vectorised pass. So the four words are stacked along a new leading axis, and arrays
+of particles in the hot loop have the shape (4, block, group, lane), called *slots*: particle
+``4 j + w`` sits at ``[w, j]`` and the replicas are laid out over groups of lanes.
+"""
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Float, UInt32
+
+WORDS = 4
+
+_MULTIPLIERS = (np.uint32(0xD2511F53), np.uint32(0xCD9E8D57))
+_WEYL = (0x9E3779B9, 0xBB67AE85)
+_NUM_ROUNDS = 10
+
+# The last counter word keeps the independent uses of one seed apart.
+STREAM_NORMAL = np.uint32(0)
+STREAM_BRIDGE = np.uint32(1)
+STREAM_MIDPOINT = np.uint32(2)
+STREAM_START = np.uint32(3)
+
+_ANGLE_PER_UNIT = 2 * np.pi * 2.0**-32
+
+
+def philox4x32(key, counter):
+    """Philox4x32-10: four pseudo-random 32-bit words for each counter.
+
+    Arguments: `key`, two uint32 arrays or scalars; `counter`, four uint32 arrays of one shape.
+    Returns four uint32 arrays of that shape. Source: [Salmon2011]. Cost: 20 multiplications.
+    """
+    k0, k1 = (jnp.asarray(word, jnp.uint32) for word in key)
+    c0, c1, c2, c3 = counter
+    m0, m1 = (jnp.broadcast_to(m, c0.shape) for m in _MULTIPLIERS)
+    for index in range(_NUM_ROUNDS):
+        w0, w1 = (np.uint32(index * weyl & 0xFFFFFFFF) for weyl in _WEYL)
+        high0, low0 = lax.mulhi(m0, c0), m0 * c0
+        high1, low1 = lax.mulhi(m1, c2), m1 * c2
+        c0, c1, c2, c3 = high1 ^ c1 ^ (k0 + w0), low1, high0 ^ c3 ^ (k1 + w1), low0
+    return c0, c1, c2, c3
+
+
+def _sin_cos_of_turn(word, dtype):
+    """sin and cos of 2 pi word / 2^32: reduction to an eighth of a turn, then Taylor polynomials.
+
+    XLA's own sine and cosine cost more than all the rest of a step on a CPU.
+    """
+    quadrant = (word + np.uint32(1 << 29)) >> 30
+    remainder = lax.bitcast_convert_type(word - (quadrant << 30), jnp.int32)
+    angle = remainder.astype(dtype) * np.asarray(_ANGLE_PER_UNIT, dtype)
+    square = angle * angle
+    num_terms = 5 if dtype == np.float32 else 9
+    sine, cosine = jnp.ones_like(angle), jnp.ones_like(angle)
+    for k in range(num_terms - 1, 0, -1):
+        sine = 1 - square * sine * np.asarray(1 / (2 * k * (2 * k + 1)), dtype)
+        cosine = 1 - square * cosine * np.asarray(1 / ((2 * k - 1) * 2 * k), dtype)
+    sine = angle * sine
+    swap = (quadrant & 1) == 1
+    sine, cosine = jnp.where(swap, cosine, sine), jnp.where(swap, sine, cosine)
+    sine = jnp.where(quadrant >= 2, -sine, sine)
+    cosine = jnp.where((quadrant == 1) | (quadrant == 2), -cosine, cosine)
+    return sine, cosine
+
+
+def _positive_uniform(word, dtype):
+    """A uniform on (0, 1]: (word + 1/2) / 2^32; rounding to float32 may reach 1 but never 0."""
+    half, unit = np.asarray(0.5, dtype), np.asarray(2.0**-32, dtype)
+    return (word.astype(dtype) + half) * unit
+
+
+def _box_muller(radius_word, angle_word, dtype):
+    radius = jnp.sqrt(np.asarray(-2.0, dtype) * jnp.log(_positive_uniform(radius_word, dtype)))
+    sine, cosine = _sin_cos_of_turn(angle_word, dtype)
+    return radius * cosine, radius * sine
+
+
+def num_blocks(num_particles: int) -> int:
+    """Blocks of four that hold `num_particles` particles."""
+    return -(-num_particles // WORDS)
+
+
+def to_slots(particles: Array) -> Array:
+    """(particle, group, lane) -> slots; the last block is filled up with zeros."""
+    count, *lanes = particles.shape
+    blocks = num_blocks(count)
+    padded = jnp.pad(particles, ((0, blocks * WORDS - count), (0, 0), (0, 0)))
+    return jnp.swapaxes(padded.reshape(blocks, WORDS, *lanes), 0, 1)
+
+
+def from_slots(slots: Array, num_particles: int) -> Array:
+    """Slots -> (particle, group, lane), the inverse of `to_slots`."""
+    return jnp.swapaxes(slots, 0, 1).reshape(-1, *slots.shape[2:])[:num_particles]
+
+
+class Noise(eqx.Module):
+    """The noise of a batch of replicas.
+
+    `key`: two uint32 words of the seed; `replicas`: the replicas' indices, shape (group, lane).
+    Every draw has the shape of slots, (4, block, group, lane).
+    """
+
+    key: UInt32[Array, "2"]
+    replicas: UInt32[Array, "group lane"]
+    num_particles: int = eqx.field(static=True)
+    dtype: np.dtype = eqx.field(static=True)
+
+    def words(self, index, stream):
+        """Four uint32 arrays (block, group, lane) for number `index` of a stream."""
+        shape = (num_blocks(self.num_particles), *self.replicas.shape)
+        block = lax.broadcasted_iota(jnp.uint32, shape, 0)
+        replica = jnp.broadcast_to(self.replicas, shape)
+        step = jnp.broadcast_to(jnp.asarray(index, jnp.uint32), shape)
+        counter = (block, replica, step, jnp.broadcast_to(stream, shape))
+        return philox4x32((self.key[0], self.key[1]), counter)
+
+    def normals(self, index, stream=STREAM_NORMAL) -> Float[Array, "4 block group lane"]:
+        """Independent standard normals by the method of Box and Muller; |z| is at most 6.77."""
+        w0, w1, w2, w3 = self.words(index, stream)
+        first, second = _box_muller(w0, w1, self.dtype), _box_muller(w2, w3, self.dtype)
+        return jnp.stack((*first, *second))
+
+    def uniforms(self, index, stream=STREAM_BRIDGE) -> Float[Array, "4 block group lane"]:
+        """Independent uniforms on (0, 1], for the minima of Brownian bridges."""
+        return jnp.stack([_positive_uniform(w, self.dtype) for w in self.words(index, stream)])
+
+    def step_normals(self, plan, j):
+        """Normalised increment of step `j` of a segment."""
+        return self.normals(plan.offset + jnp.asarray(j, jnp.uint32))
+
+    def step_uniforms(self, plan, j):
+        """Uniform that fixes the bridge minimum of step `j` of a segment."""
+        return self.uniforms(plan.offset + jnp.asarray(j, jnp.uint32))
+
+    def flow_normals(self, plan, j):
+        """Normalised increment of the diffusion flow `j` = 0 ... num_steps of a split segment."""
+        return self.normals(plan.offset + jnp.asarray(j, jnp.uint32))
+
+    def flow_uniforms(self, plan, j):
+        """Uniform that fixes the bridge minimum of the diffusion flow `j` of a split segment."""
+        return self.uniforms(plan.offset + jnp.asarray(j, jnp.uint32))

@@ -1,0 +1,7 @@
+"""Discretisation schemes; `SCHEMES` is the registry that tests loop over."""
+
+from ._base import AbstractScheme as AbstractScheme
+from ._bridge_euler import BridgeEuler as BridgeEuler
+from ._projected_euler import ProjectedEuler as ProjectedEuler
+from ._registry import SCHEMES as SCHEMES
+from ._splitting import Splitting as Splitting

@@ -1,0 +1,68 @@
+"""What a scheme is: how it starts a segment, and how it makes one step."""
+
+import abc
+from typing import ClassVar
+
+import equinox as eqx
+import jax.numpy as jnp
+
+from .._check import check_positive
+from .._collisions import count_pushes
+from .._model import RankDiffusion
+from .._noise import Noise
+from .._problem import Plan, Problem, State
+
+
+def _check_step(step) -> float:
+    return check_positive("step", step, "pass a step length in units of time")
+
+
+class AbstractScheme(eqx.Module):
+    """One step of a reflected, rank-based diffusion.
+
+    A subclass documents its weak `order`, refuses models that it cannot solve, and writes
+    `advance`; `simulate` does the rest. Argument: `step` > 0, in units of time.
+    """
+
+    step: float = eqx.field(converter=_check_step)
+
+    #: Weak order of the means of gaps.
+    order: eqx.AbstractClassVar[float]
+    #: Noise indices that a segment takes beyond one per step.
+    extra_draws: ClassVar[int] = 0
+
+    @abc.abstractmethod
+    def refusal(self, model: RankDiffusion) -> str | None:
+        """Why the scheme cannot solve `model` and which one can, or None if it can."""
+
+    def begin(self, problem: Problem, noise: Noise, state: State, plan: Plan) -> State:
+        """What is done at the start of a segment, before the first step."""
+        return state
+
+    @abc.abstractmethod
+    def advance(self, problem: Problem, noise: Noise, state: State, plan: Plan, j) -> State:
+        """The state after step `j` of the segment."""
+
+    def describe(self) -> dict:
+        """What a result records of the scheme."""
+        return {"scheme": type(self).__name__, "step": float(self.step)}
+
+
+def settle(problem: Problem, state: State, before, after) -> State:
+    """The state after a flow that took particles to `before` without pushes, to `after` with them."""
+    if not problem.is_sorted:
+        return State(after, state.regulators, state.peaks)
+    after = jnp.sort(after, axis=0)
+    regulators = state.regulators
+    if regulators is not None:
+        regulators = regulators + count_pushes(before, after, problem.floor)
+    return State(after, regulators, state.peaks)
+
+
+def bridge_minimum(increment, variance, uniform):
+    """The minimum I of a Brownian path that starts at 0 and ends at S = `increment`.
+
+    I = (S - sqrt(S^2 - 2 v log U)) / 2 with v = `variance` of the path over the step; exact, and
+    the same with or without a drift.
+    """
+    return (increment - jnp.sqrt(increment**2 - 2 * variance * jnp.log(uniform))) / 2

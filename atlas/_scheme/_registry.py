@@ -1,0 +1,8 @@
+"""All schemes. A new one is a file beside this one and a line here."""
+
+from ._base import AbstractScheme
+from ._bridge_euler import BridgeEuler
+from ._projected_euler import ProjectedEuler
+from ._splitting import Splitting
+
+SCHEMES: tuple[type[AbstractScheme], ...] = (ProjectedEuler, BridgeEuler, Splitting)

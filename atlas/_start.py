@@ -1,0 +1,116 @@
+"""Where the replicas of a run start: a law of gaps, zero, or given positions."""
+
+from hashlib import sha256
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ._check import check_choice
+from ._model import RankDiffusion
+from ._noise import STREAM_START, WORDS, philox4x32
+from ._ranking import check_ranked, ranked_from_gaps
+
+_philox = jax.jit(philox4x32)
+
+
+def exponentials(words: tuple[int, int], replicas, num_values: int) -> np.ndarray:
+    """Standard exponentials in float64, shape (replica, num_values), a function of the indices.
+
+    Value k of a replica is -log of a 64-bit uniform, made from two words of Philox block k // 2;
+    the uniform is never 0, and the largest value is 44.4. Cost: half a Philox call a value.
+    """
+    replicas = np.asarray(replicas, dtype=np.uint64)
+    num_calls = -(-num_values // 2)
+    shape = (num_calls, replicas.size)
+    block = np.broadcast_to(np.arange(num_calls, dtype=np.uint32)[:, None], shape)
+    low = np.broadcast_to((replicas & np.uint64(0xFFFFFFFF)).astype(np.uint32), shape)
+    high = np.broadcast_to((replicas >> np.uint64(32)).astype(np.uint32), shape)
+    stream = np.full(shape, STREAM_START, np.uint32)
+    key = tuple(np.uint32(word) for word in words)
+    counter = tuple(jnp.asarray(part) for part in (block, low, high, stream))
+    draws = np.stack([np.asarray(word) for word in _philox(key, counter)]).astype(np.uint64)
+    pairs = draws.reshape(WORDS // 2, 2, num_calls, replicas.size)
+    uniform = ((pairs[:, 0] << np.uint64(32)) | pairs[:, 1]).astype(np.float64)
+    values = -np.log((uniform + 0.5) * 2.0**-64)
+    # Word pair w of block j is value 2 j + w.
+    return values.transpose(2, 1, 0).reshape(replicas.size, -1)[:, :num_values]
+
+
+class LawStart:
+    """Replica i starts from the draw of a gap law that belongs to its index."""
+
+    def __init__(self, law, model: RankDiffusion, name: str):
+        if law.num_gaps != model.num_gaps:
+            raise ValueError(
+                f"initial has {law.num_gaps} gaps and the model {model.num_gaps}; pass a law of "
+                "as many gaps as the model has."
+            )
+        self.law, self.floor, self.name = law, model.floor, name
+
+    def positions(self, words: tuple[int, int], replicas: np.ndarray) -> np.ndarray:
+        """Ranked positions, shape (replica, rank), float64."""
+        return ranked_from_gaps(self.law.sample_replicas(words, replicas), self.floor)
+
+    def describe(self) -> dict:
+        """What a result records of the start."""
+        return {"kind": self.name, **self.law.describe()}
+
+    def fingerprint(self) -> str:
+        """A digest of the start, for a store."""
+        return sha256(self.law.rates.tobytes()).hexdigest()
+
+
+class PositionStart:
+    """All replicas start from the same positions (rank,), or each from its own (replica, rank)."""
+
+    def __init__(self, positions: np.ndarray, replicas: range, name: str):
+        self.given, self.replicas, self.name = positions, replicas, name
+
+    def positions(self, words: tuple[int, int], replicas: np.ndarray) -> np.ndarray:
+        """Ranked positions, shape (replica, rank), float64."""
+        if self.given.ndim == 1:
+            return np.broadcast_to(self.given, (replicas.size, self.given.size))
+        # Lanes beyond the last replica repeat it; their results are dropped.
+        rows = np.minimum(replicas.astype(np.int64) - self.replicas.start, len(self.given) - 1)
+        return self.given[rows]
+
+    def describe(self) -> dict:
+        """What a result records of the start."""
+        return {"kind": self.name}
+
+    def fingerprint(self) -> str:
+        """A digest of the start, for a store."""
+        return sha256(self.given.tobytes()).hexdigest()
+
+
+def prepare_start(initial, model: RankDiffusion, replicas: range, stationary_law):
+    """The start that `initial` means, checked.
+
+    `initial`: "stationary", "empty", a law with `sample_replicas`, or positions.
+    """
+    if isinstance(initial, str):
+        check_choice("initial", initial, ("stationary", "empty"))
+        if initial == "stationary":
+            if model.num_gaps == 0:
+                return PositionStart(np.zeros(1), replicas, "stationary")
+            return LawStart(stationary_law(model), model, "stationary")
+        if not model.floor:
+            raise ValueError("initial = 'empty' puts all at the floor, and the model has none.")
+        return PositionStart(np.zeros(model.num_particles), replicas, "empty")
+    if hasattr(initial, "sample_replicas"):
+        return LawStart(initial, model, "law")
+    try:
+        positions = np.array(initial, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"initial = {initial!r} must be 'stationary', 'empty', a law of gaps, or positions."
+        ) from error
+    shapes = ((model.num_particles,), (len(replicas), model.num_particles))
+    if positions.shape not in shapes:
+        raise ValueError(
+            f"initial has shape {positions.shape}; pass positions of shape {shapes[0]} or "
+            f"{shapes[1]}, (replica, rank)."
+        )
+    check_ranked("initial", positions, model)
+    return PositionStart(positions, replicas, "positions")
