@@ -1,6 +1,7 @@
-"""Rank-based diffusions: models, laws in closed form, and solvers that are exact where they can be."""
+"""Rank-based diffusions: models, laws in closed form, and solvers exact where they can be."""
 
 from ._gap_process import GapProcess as GapProcess
+from ._identities import second_moment_defect as second_moment_defect
 from ._law import ProductExponential as ProductExponential
 from ._law import stationary_gaps as stationary_gaps
 from ._load import load as load

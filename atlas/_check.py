@@ -8,9 +8,11 @@ import numpy as np
 
 def check_finite(name: str, value, remedy: str = "pass a finite number") -> float:
     """`value` as a finite float."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real | np.ndarray):
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         raise ValueError(f"{name} = {value!r} is not a real number; {remedy}.")
-    if np.ndim(value) != 0 or not math.isfinite(float(value)):
+    if not math.isfinite(value):
         raise ValueError(f"{name} = {value!r} is not a finite number; {remedy}.")
     return float(value)
 

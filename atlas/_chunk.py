@@ -100,12 +100,9 @@ class ChunkTask:
             plan = self._plan(segment, offset)
             if segment.num_steps:
                 state = _advance(scheme, problem, noise, before, plan)
-            finite = recorder.record(problem, state)
-            if not np.all(finite):
-                locate = lambda stop: _advance(  # noqa: E731
-                    scheme, problem, noise, before, eqx.tree_at(lambda p: p.stop, plan, stop)
-                )
-                recorder.blame(problem, locate, steps, segment.num_steps)
+            if not np.all(recorder.record(problem, state)):
+                rerun = _Rerun(scheme, problem, noise, before, plan)
+                recorder.blame(rerun, steps, segment.num_steps)
             steps += segment.num_steps
             if segment.num_steps:
                 # A split segment draws once more than it has steps.
@@ -145,6 +142,23 @@ class ChunkTask:
         )
 
 
+@dataclass(frozen=True, eq=False)
+class _Rerun:
+    """A segment to be run again from its start, to find where it failed."""
+
+    scheme: AbstractScheme
+    problem: Problem
+    noise: Noise | CoarseNoise
+    start: State
+    plan: Plan
+
+    def is_finite(self, stop: int) -> np.ndarray:
+        """Which replicas, (group, lane), are finite after `stop` steps."""
+        plan = eqx.tree_at(lambda p: p.stop, self.plan, jnp.asarray(stop, jnp.int32))
+        state = _advance(self.scheme, self.problem, self.noise, self.start, plan)
+        return np.asarray(_snapshot(self.problem, state, ())[1])
+
+
 class _Recorder:
     """Collects the snapshots of a chunk on the host."""
 
@@ -159,9 +173,11 @@ class _Recorder:
         task = self._task
         functions = tuple(function for _, function in task.observe)
         ranked, finite, observed = _snapshot(problem, state, functions)
-        ranked = self._by_replica(ranked[: task.num_ranks])
-        self._save("ranked", ranked)
-        self._save("gaps", _gaps(ranked, task.model.floor))
+        is_finite = np.asarray(finite).reshape(-1)[: self._num_replicas]
+        # A replica that failed is NaN throughout: infinities would look like positions.
+        ranked = np.where(is_finite[:, None], self._by_replica(ranked[: task.num_ranks]), np.nan)
+        self._save("ranked", ranked.astype(task.dtype))
+        self._save("gaps", _gaps(ranked, task.model.floor).astype(task.dtype))
         if state.regulators is not None:
             self._save("regulators", self._by_replica(state.regulators))
         for (name, _), value in zip(task.observe, observed, strict=True):
@@ -169,21 +185,21 @@ class _Recorder:
             lanes_first = np.asarray(value)
             by_replica = np.swapaxes(lanes_first, 0, 1).reshape(-1, *lanes_first.shape[2:])
             self._save(name, by_replica[: self._num_replicas])
-        return np.asarray(finite).reshape(-1)[: self._num_replicas] | (self._failed_step >= 0)
+        return is_finite | (self._failed_step >= 0)
 
-    def blame(self, problem: Problem, locate, steps_before: int, num_steps: int) -> None:
+    def blame(self, rerun: "_Rerun", steps_before: int, num_steps: int) -> None:
         """Find, by running the segment again, the first step after which a replica failed."""
         low, high = 0, num_steps
         while low < high:
             middle = (low + high) // 2
-            if np.all(self._is_finite(problem, locate(jnp.asarray(middle, jnp.int32)))):
+            if np.all(self._is_finite(rerun, middle)):
                 low = middle + 1
             else:
                 high = middle
-        failed = ~self._is_finite(problem, locate(jnp.asarray(low, jnp.int32)))
+        failed = ~self._is_finite(rerun, low)
         self._failed_step[failed & (self._failed_step < 0)] = steps_before + low
         # Others may fail later in the segment; they are known to have failed by its end.
-        late = ~self._is_finite(problem, locate(jnp.asarray(num_steps, jnp.int32)))
+        late = ~self._is_finite(rerun, num_steps)
         self._failed_step[late & (self._failed_step < 0)] = steps_before + num_steps
 
     def record_truncation(self, problem: Problem, peaks, highest_start: np.ndarray) -> None:
@@ -200,8 +216,8 @@ class _Recorder:
             arrays["truncation_bound"] = self._bound
         return arrays
 
-    def _is_finite(self, problem: Problem, state: State) -> np.ndarray:
-        finite = np.asarray(_snapshot(problem, state, ())[1]).reshape(-1)[: self._num_replicas]
+    def _is_finite(self, rerun: "_Rerun", stop: int) -> np.ndarray:
+        finite = rerun.is_finite(stop).reshape(-1)[: self._num_replicas]
         return finite | (self._failed_step >= 0)
 
     def _save(self, name: str, value: np.ndarray) -> None:
@@ -213,4 +229,6 @@ class _Recorder:
 
 
 def _gaps(ranked: np.ndarray, floor: bool) -> np.ndarray:
-    return np.diff(ranked, axis=-1, prepend=np.zeros_like(ranked[:, :1]) if floor else ranked[:, :0])
+    return np.diff(
+        ranked, axis=-1, prepend=np.zeros_like(ranked[:, :1]) if floor else ranked[:, :0]
+    )

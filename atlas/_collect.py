@@ -41,7 +41,9 @@ class _ReducedTask:
 
     def __call__(self, replicas: range) -> dict[str, np.ndarray]:
         arrays = self.task(replicas)
-        reduced = {name: arrays.pop(name) for name in ("failed_step", "truncation_bound") if name in arrays}
+        reduced = {
+            name: arrays.pop(name) for name in ("failed_step", "truncation_bound") if name in arrays
+        }
         reduced["failed_step"] = reduced["failed_step"][reduced["failed_step"] >= 0]
         for name, values in arrays.items():
             moments = StreamingMoments.from_samples(values, axis=1)
@@ -100,13 +102,17 @@ def _merge(first: dict, second: dict) -> dict:
     names = {name.split("/")[0] for name in first if "/" in name}
     for name in names:
         kind = StreamingQuantiles if name == "gaps_histogram" else StreamingMoments
-        joined = kind.from_arrays(_part(first, name)).merge(kind.from_arrays(_part(second, name)))
-        merged |= {f"{name}/{k}": v for k, v in joined.to_arrays().items()}
+        merged |= _merge_kind(kind, name, first, second)
     if "truncation_bound" in first:
         share = second["ranked/count"] / (first["ranked/count"] + second["ranked/count"])
         change = second["truncation_bound"] - first["truncation_bound"]
         merged["truncation_bound"] = first["truncation_bound"] + change * share
     return merged
+
+
+def _merge_kind(kind, name: str, first: dict, second: dict) -> dict[str, np.ndarray]:
+    joined = kind.from_arrays(_part(first, name)).merge(kind.from_arrays(_part(second, name)))
+    return {f"{name}/{key}": value for key, value in joined.to_arrays().items()}
 
 
 def _part(arrays: dict, name: str) -> dict:

@@ -30,20 +30,21 @@ class CoarseNoise(eqx.Module):
             total = total + self.fine.normals(start + i)
         return total / jnp.sqrt(jnp.asarray(self.factor, self.fine.dtype))
 
-    def step_uniforms(self, plan, j):
-        """The uniform whose bridge minimum is that of the joined fine paths.
+    def step_pairs(self, plan, j):
+        """Normalised increment and the uniform whose bridge minimum is that of the joined paths.
 
         With (S, I) increment and minimum of the driftless path, U = exp(-2 I (I - S) / variance)
         inverts I = (S - sqrt(S^2 - 2 variance log U)) / 2, and a drift changes nothing in the law
         of the bridge.
         """
         start = plan.offset + self.factor * jnp.asarray(j, jnp.uint32)
-        end, lowest = jnp.zeros((), self.fine.dtype), jnp.zeros((), self.fine.dtype)
+        end = lowest = jnp.zeros((), self.fine.dtype)
         for i in range(self.factor):
-            z, uniform = self.fine.normals(start + i), self.fine.uniforms(start + i)
+            z, uniform = self.fine.pairs(start + i)
             lowest = jnp.minimum(lowest, end + (z - jnp.sqrt(z**2 - 2 * jnp.log(uniform))) / 2)
             end = end + z
-        return jnp.exp(-2 * lowest * (lowest - end) / self.factor)
+        uniform = jnp.exp(-2 * lowest * (lowest - end) / self.factor)
+        return end / jnp.sqrt(jnp.asarray(self.factor, self.fine.dtype)), uniform
 
     def flow_normals(self, plan, j):
         """Normalised increment of flow `j`, which spans (j - 1/2) m ... (j + 1/2) m fine steps.

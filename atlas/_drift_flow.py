@@ -10,22 +10,29 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array
 
+from ._noise import WORDS
 from ._problem import Problem
+from ._sorting_network import sort_arrays
 
-# Levels are found in closed form from this many lowest values; more are needed so rarely that
-# they may cost more.
+# Up to this many particles are sorted by a network, which makes all levels a closed form.
+_MAX_SORTED = 8
+
+# Of more, the levels are found from this many lowest values; where others are needed, which is
+# rare, an iteration finds them.
 _NUM_VALUES = 4
 
 
 def drift_flow(problem: Problem, positions: Array, length) -> Array:
     """Positions after the drift alone has acted for `length` units of time.
 
-    Cost: nine reductions over the particles where both ends have a drift, five with one.
+    Cost: nine reductions over the particles where both ends have a drift, five with one; a sorting
+    network for up to eight particles.
     """
     atlas = problem.atlas
     assert atlas is not None
     low_mass, high_mass = atlas.lowest * length, atlas.highest * length
-    levels = _levels(problem, positions, low_mass, high_mass)
+    find = _levels_by_sorting if problem.num_particles <= _MAX_SORTED else _levels_by_values
+    levels = find(problem, positions, low_mass, high_mass)
     if problem.has_lowest:
         positions = jnp.maximum(positions, levels[0])
     if problem.has_highest:
@@ -34,7 +41,32 @@ def drift_flow(problem: Problem, positions: Array, length) -> Array:
     return jnp.maximum(positions, 0) if problem.floor else positions
 
 
-def _levels(problem: Problem, positions: Array, low_mass, high_mass):
+def _levels_by_sorting(problem: Problem, positions: Array, low_mass, high_mass):
+    """As `_levels_by_values`, from all values in order: min over k of (mass + S_k) / k."""
+    low, high = -jnp.inf, jnp.inf
+    if problem.is_sorted:
+        ranked = list(positions)
+    else:
+        particles = range(problem.num_particles)
+        ranked = sort_arrays([positions[i % WORDS, i // WORDS] for i in particles])
+    if problem.has_lowest:
+        low = _level(ranked, low_mass)
+        ranked = [jnp.maximum(value, low) for value in ranked]
+    if problem.has_highest:
+        high = -_level([-value for value in reversed(ranked)], high_mass)
+    return low, high
+
+
+def _level(ascending, mass):
+    lowest = ascending[0]
+    level, excess = mass, jnp.zeros_like(lowest)
+    for count, value in enumerate(ascending[1:], start=2):
+        excess = excess + (value - lowest)
+        level = jnp.minimum(level, (mass + excess) / count)
+    return lowest + level
+
+
+def _levels_by_values(problem: Problem, positions: Array, low_mass, high_mass):
     """The level of the filling from below and, after it, that of the cut from above."""
     low, high = -jnp.inf, jnp.inf
     num_moved = 0
@@ -109,5 +141,7 @@ def _iterate_level(problem: Problem, positions: Array, mass, level, is_rough):
         return lower, lower < level
 
     start = jnp.min(candidates, axis=problem.axes) + mass
-    level = jnp.where(is_rough, jnp.where(jnp.isfinite(level), jnp.minimum(level, start), start), level)
+    level = jnp.where(
+        is_rough, jnp.where(jnp.isfinite(level), jnp.minimum(level, start), start), level
+    )
     return lax.while_loop(is_active, descend, (level, is_rough))[0]

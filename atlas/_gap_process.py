@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sparse
+from numpy.typing import ArrayLike
 from scipy.sparse.linalg import splu
 
 from ._model import RankDiffusion
@@ -12,7 +13,7 @@ from ._model import RankDiffusion
 _TOLERANCE = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class GapProcess:
     """Reflected Brownian motion Z in the orthant: dZ = drift dt + dW + reflection dl, Z >= 0.
 
@@ -28,12 +29,12 @@ class GapProcess:
     covariance: sparse.csc_array
     reflection: sparse.csc_array
 
-    def __post_init__(self):
-        drift = np.atleast_1d(np.array(self.drift, dtype=np.float64))
-        covariance = sparse.csc_array(self.covariance, dtype=np.float64)
-        reflection = sparse.csc_array(self.reflection, dtype=np.float64)
-        size = drift.size
-        for name, matrix in (("covariance", covariance), ("reflection", reflection)):
+    def __init__(self, drift: ArrayLike, covariance, reflection):
+        vector = np.atleast_1d(np.array(drift, dtype=np.float64))
+        size = vector.size
+        given = {"covariance": covariance, "reflection": reflection}
+        matrices = {n: sparse.csc_array(m, dtype=np.float64) for n, m in given.items()}
+        for name, matrix in matrices.items():
             if matrix.shape != (size, size):
                 raise ValueError(
                     f"{name} has shape {matrix.shape}; the drift has {size} gaps, so pass "
@@ -41,17 +42,14 @@ class GapProcess:
                 )
             if not np.all(np.isfinite(matrix.data)):
                 raise ValueError(f"{name} has values that are not finite.")
-        if not np.all(np.isfinite(drift)):
-            raise ValueError(f"drift = {drift} is not finite.")
-        if abs(covariance - covariance.T).max() > _TOLERANCE * abs(covariance).max():
-            raise ValueError("covariance is not symmetric; pass that of the free motion.")
-        if np.any(covariance.diagonal() <= 0):
-            raise ValueError("covariance has a diagonal that is not positive; every gap needs noise.")
-        if np.any(np.abs(reflection.diagonal() - 1) > _TOLERANCE):
+        if not np.all(np.isfinite(vector)):
+            raise ValueError(f"drift = {vector} is not finite; pass finite values.")
+        _check_covariance(matrices["covariance"])
+        if np.any(np.abs(matrices["reflection"].diagonal() - 1) > _TOLERANCE):
             raise ValueError("reflection must have a unit diagonal; divide each column by its own.")
-        object.__setattr__(self, "drift", drift)
-        object.__setattr__(self, "covariance", covariance)
-        object.__setattr__(self, "reflection", reflection)
+        object.__setattr__(self, "drift", vector)
+        object.__setattr__(self, "covariance", matrices["covariance"])
+        object.__setattr__(self, "reflection", matrices["reflection"])
 
     @classmethod
     def from_model(cls, model: RankDiffusion) -> "GapProcess":
@@ -94,7 +92,7 @@ class GapProcess:
         return -self._solve_reflection(self.drift)
 
     def is_m_matrix(self) -> bool:
-        """Whether the reflection matrix is a nonsingular M-matrix: off-diagonal <= 0, inverse >= 0."""
+        """Whether R is a nonsingular M-matrix: off-diagonal entries <= 0, inverse >= 0."""
         off_diagonal = self.reflection - sparse.diags_array(self.reflection.diagonal())
         if off_diagonal.max() > _TOLERANCE:
             return False
@@ -148,15 +146,24 @@ class GapProcess:
         try:
             solution = splu(self.reflection).solve(vector)
         except RuntimeError as error:
-            raise ValueError("reflection is singular; no stationary law is defined by it.") from error
+            raise ValueError(
+                "reflection is singular; no stationary law is defined by it."
+            ) from error
         if not np.all(np.isfinite(solution)):
             raise ValueError("reflection is singular; no stationary law is defined by it.")
         return solution
 
 
+def _check_covariance(covariance: sparse.csc_array) -> None:
+    if abs(covariance - covariance.T).max() > _TOLERANCE * abs(covariance).max():
+        raise ValueError("covariance is not symmetric; pass that of the free motion.")
+    if np.any(covariance.diagonal() <= 0):
+        raise ValueError("covariance has a diagonal that is not positive; every gap needs noise.")
+
+
 def _tridiagonal(below, diagonal, above) -> sparse.csc_array:
-    size = diagonal.size
-    bands, offsets = [diagonal], [0]
-    if size > 1:
-        bands, offsets = [below, diagonal, above], [-1, 0, 1]
-    return sparse.csc_array(sparse.diags_array(bands, offsets=offsets, shape=(size, size)))
+    matrix = sparse.diags_array(diagonal)
+    if diagonal.size > 1:
+        matrix = matrix + sparse.diags_array(below, offsets=-1)
+        matrix = matrix + sparse.diags_array(above, offsets=1)
+    return sparse.csc_array(matrix)

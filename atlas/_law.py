@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ._check import check_vector
 from ._gap_process import GapProcess
@@ -11,7 +12,7 @@ from ._start import exponentials
 from .ensemble import resolve_seed
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class ProductExponential:
     """Independent exponential gaps: P(gap_k > x_k for all k) = exp(-sum_k rates[k] x_k), x >= 0.
 
@@ -22,12 +23,12 @@ class ProductExponential:
 
     rates: np.ndarray
 
-    def __post_init__(self):
-        rates = check_vector("rates", self.rates)
-        if np.any(rates <= 0):
-            index = int(np.flatnonzero(rates <= 0)[0])
-            raise ValueError(f"rates[{index}] = {rates[index]} must be positive.")
-        object.__setattr__(self, "rates", rates)
+    def __init__(self, rates: ArrayLike):
+        checked = check_vector("rates", rates)
+        if np.any(checked <= 0):
+            index = int(np.flatnonzero(checked <= 0)[0])
+            raise ValueError(f"rates[{index}] = {checked[index]} must be positive.")
+        object.__setattr__(self, "rates", checked)
 
     @property
     def num_gaps(self) -> int:
@@ -44,20 +45,20 @@ class ProductExponential:
         """Standard deviations, equal to the means, shape (gap,)."""
         return 1 / self.rates
 
-    def cdf(self, gaps) -> np.ndarray:
+    def cdf(self, gaps: ArrayLike) -> np.ndarray:
         """Marginal distribution functions 1 - exp(-rates x), broadcast along the last axis."""
         return -np.expm1(-self.rates * np.maximum(np.asarray(gaps, float), 0))
 
-    def survival(self, gaps) -> np.ndarray:
+    def survival(self, gaps: ArrayLike) -> np.ndarray:
         """Marginal tails exp(-rates x), broadcast along the last axis."""
         return np.exp(-self.rates * np.maximum(np.asarray(gaps, float), 0))
 
-    def log_prob(self, gaps) -> np.ndarray:
+    def log_prob(self, gaps: ArrayLike) -> np.ndarray:
         """Joint log density sum_k (log rates[k] - rates[k] x_k), -inf outside the orthant.
 
         `gaps` has the shape (..., gap), the result (...).
         """
-        gaps = np.asarray(gaps, float)
+        gaps = np.asarray(gaps, dtype=np.float64)
         if gaps.ndim == 0 or gaps.shape[-1] != self.num_gaps:
             raise ValueError(
                 f"gaps has shape {gaps.shape}; its last axis must hold {self.num_gaps} gaps."
@@ -65,7 +66,7 @@ class ProductExponential:
         log_density = np.sum(np.log(self.rates) - self.rates * gaps, axis=-1)
         return np.where(np.all(gaps >= 0, axis=-1), log_density, -np.inf)
 
-    def quantile(self, prob) -> np.ndarray:
+    def quantile(self, prob: ArrayLike) -> np.ndarray:
         """Marginal quantiles -log(1 - p) / rates, broadcast along the last axis.
 
         Raises ValueError for a probability outside [0, 1].

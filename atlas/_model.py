@@ -3,8 +3,16 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ._check import check_choice, check_count, check_finite, check_flag, check_positive, check_vector
+from ._check import (
+    check_choice,
+    check_count,
+    check_finite,
+    check_flag,
+    check_positive,
+    check_vector,
+)
 
 CLOSURES = ("stationary", "prelimit", "free")
 
@@ -26,7 +34,7 @@ class InfiniteAtlas:
     closure: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class RankDiffusion:
     """A system of particles whose drift and variance depend on their rank only.
 
@@ -43,22 +51,29 @@ class RankDiffusion:
 
     drifts: np.ndarray
     variances: np.ndarray
-    floor: bool = True
-    infinite: InfiniteAtlas | None = None
+    floor: bool
+    infinite: InfiniteAtlas | None
 
-    def __post_init__(self):
-        drifts = check_vector("drifts", self.drifts)
-        variances = check_vector("variances", self.variances, length=drifts.size)
-        if np.any(variances <= 0):
-            index = int(np.flatnonzero(variances <= 0)[0])
+    def __init__(
+        self,
+        drifts: ArrayLike,
+        variances: ArrayLike,
+        floor: bool = True,
+        infinite: InfiniteAtlas | None = None,
+    ):
+        checked_drifts = check_vector("drifts", drifts)
+        checked = check_vector("variances", variances, length=checked_drifts.size)
+        if np.any(checked <= 0):
+            index = int(np.flatnonzero(checked <= 0)[0])
             raise ValueError(
-                f"variances[{index}] = {variances[index]} must be positive; a particle without "
+                f"variances[{index}] = {checked[index]} must be positive; a particle without "
                 "noise is no diffusion."
             )
-        check_count("num_particles", drifts.size, maximum=MAX_PARTICLES)
-        object.__setattr__(self, "drifts", drifts)
-        object.__setattr__(self, "variances", variances)
-        object.__setattr__(self, "floor", check_flag("floor", self.floor))
+        check_count("num_particles", checked_drifts.size, maximum=MAX_PARTICLES)
+        object.__setattr__(self, "drifts", checked_drifts)
+        object.__setattr__(self, "variances", checked)
+        object.__setattr__(self, "floor", check_flag("floor", floor))
+        object.__setattr__(self, "infinite", infinite)
 
     @property
     def num_particles(self) -> int:

@@ -132,18 +132,30 @@ class Noise(eqx.Module):
         """Independent uniforms on (0, 1], for the minima of Brownian bridges."""
         return jnp.stack([_positive_uniform(w, self.dtype) for w in self.words(index, stream)])
 
+    def pairs(self, index):
+        """`normals` and `uniforms` together.
+
+        XLA vectorises a step that reads one stacked array but not one that reads two, so the two
+        travel as real and imaginary part of one.
+        """
+        w0, w1, w2, w3 = self.words(index, STREAM_NORMAL)
+        normals = (*_box_muller(w0, w1, self.dtype), *_box_muller(w2, w3, self.dtype))
+        uniforms = [_positive_uniform(w, self.dtype) for w in self.words(index, STREAM_BRIDGE)]
+        joined = jnp.stack([lax.complex(z, u) for z, u in zip(normals, uniforms, strict=True)])
+        return joined.real, joined.imag
+
     def step_normals(self, plan, j):
         """Normalised increment of step `j` of a segment."""
         return self.normals(plan.offset + jnp.asarray(j, jnp.uint32))
 
-    def step_uniforms(self, plan, j):
-        """Uniform that fixes the bridge minimum of step `j` of a segment."""
-        return self.uniforms(plan.offset + jnp.asarray(j, jnp.uint32))
+    def step_pairs(self, plan, j):
+        """Normalised increment of step `j` and the uniform that fixes its bridge minimum."""
+        return self.pairs(plan.offset + jnp.asarray(j, jnp.uint32))
 
     def flow_normals(self, plan, j):
         """Normalised increment of the diffusion flow `j` = 0 ... num_steps of a split segment."""
         return self.normals(plan.offset + jnp.asarray(j, jnp.uint32))
 
-    def flow_uniforms(self, plan, j):
-        """Uniform that fixes the bridge minimum of the diffusion flow `j` of a split segment."""
-        return self.uniforms(plan.offset + jnp.asarray(j, jnp.uint32))
+    def flow_pairs(self, plan, j):
+        """As `step_pairs`, for the diffusion flow `j` of a split segment."""
+        return self.pairs(plan.offset + jnp.asarray(j, jnp.uint32))

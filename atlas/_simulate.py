@@ -95,8 +95,9 @@ def simulate(
     check_count("num_ranks", count, 1, model.num_particles)
     kept = _check_keep(keep, quantiles)
     budget = check_positive("truncation_budget", truncation_budget)
-    planned = plan_chunks(replicas, check_count("chunk", 1 if chunk is None else chunk))
-    indices = range(planned[0].start, planned[-1].stop)
+    indices = plan_chunks(replicas, 2**32)[0]
+    if chunk is not None:
+        check_count("chunk", chunk)
     threads = _threads(num_threads, executor)
     width = chunk or _chunk_width(model.num_particles, len(indices), threads, executor)
     start = prepare_start(initial, model, indices, _stationary_law)
@@ -153,7 +154,9 @@ def _check_model_and_scheme(model, scheme) -> None:
         raise ValueError(f"scheme = {scheme!r} is no scheme object; pass one of {known}.")
     refusal = scheme.refusal(model)
     if refusal is not None:
-        raise ValueError(f"scheme = {type(scheme).__name__} cannot solve this model: {refusal} can.")
+        raise ValueError(
+            f"scheme = {type(scheme).__name__} cannot solve this model: {refusal} can."
+        )
 
 
 def _stationary_law(model: RankDiffusion) -> ProductExponential:
@@ -176,7 +179,9 @@ def _check_dtype(dtype) -> np.dtype:
 
 def _one_of(key, seed):
     if key is not None and seed is not None:
-        raise ValueError(f"key = {key!r} and seed = {seed!r}: pass one of them; they mean the same.")
+        raise ValueError(
+            f"key = {key!r} and seed = {seed!r}: pass one of them; they mean the same."
+        )
     return seed if key is None else key
 
 
@@ -199,9 +204,13 @@ def _check_observe(observe) -> tuple[tuple[str, Callable], ...]:
         raise ValueError(f"observe = {observe!r} must map names to functions of ranked positions.")
     for name, function in observe.items():
         if not isinstance(name, str) or not name.isidentifier() or name in _RESERVED:
-            raise ValueError(f"observe has the name {name!r}; pass an identifier not in {_RESERVED}.")
+            raise ValueError(
+                f"observe has the name {name!r}; pass an identifier not in {_RESERVED}."
+            )
         if not callable(function):
-            raise ValueError(f"observe[{name!r}] = {function!r} is no function of ranked positions.")
+            raise ValueError(
+                f"observe[{name!r}] = {function!r} is no function of ranked positions."
+            )
     return tuple(observe.items())
 
 

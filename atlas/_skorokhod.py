@@ -23,9 +23,7 @@ def reflect_half_line(path, floor: float = 0.0) -> tuple[np.ndarray, np.ndarray]
     return path + regulator, regulator
 
 
-def reflect_interval(
-    path, lower: float, upper: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def reflect_interval(path, lower: float, upper: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The map of the interval: z = x + l - u in [lower, upper].
 
     l grows only while z = lower, u only while z = upper. Argument: `path`, shape (time, ...).
@@ -96,7 +94,9 @@ def least_push(free: np.ndarray, matrix: np.ndarray) -> np.ndarray:
 def _check_path(path) -> np.ndarray:
     array = np.asarray(path, dtype=np.float64)
     if array.ndim == 0 or array.shape[0] == 0:
-        raise ValueError(f"path has shape {array.shape}; its first axis must hold at least one time.")
+        raise ValueError(
+            f"path has shape {array.shape}; its first axis must hold at least one time."
+        )
     if not np.all(np.isfinite(array)):
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         raise ValueError(f"path is {array[where]} at index {where}; pass finite values.")

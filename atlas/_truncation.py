@@ -1,4 +1,4 @@
-"""Errors of cutting the infinite model to N particles: a bound for `free`, a measurement for all."""
+"""The error of cutting the infinite model to N particles with the closure "free"."""
 
 import numpy as np
 from scipy.special import ndtr

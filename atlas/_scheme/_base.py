@@ -27,7 +27,7 @@ class AbstractScheme(eqx.Module):
     step: float = eqx.field(converter=_check_step)
 
     #: Weak order of the means of gaps.
-    order: eqx.AbstractClassVar[float]
+    order: ClassVar[float]
     #: Noise indices that a segment takes beyond one per step.
     extra_draws: ClassVar[int] = 0
 
@@ -49,7 +49,7 @@ class AbstractScheme(eqx.Module):
 
 
 def settle(problem: Problem, state: State, before, after) -> State:
-    """The state after a flow that took particles to `before` without pushes, to `after` with them."""
+    """The state after a flow that led to `before` without its pushes and to `after` with them."""
     if not problem.is_sorted:
         return State(after, state.regulators, state.peaks)
     after = jnp.sort(after, axis=0)
@@ -59,10 +59,12 @@ def settle(problem: Problem, state: State, before, after) -> State:
     return State(after, regulators, state.peaks)
 
 
-def bridge_minimum(increment, variance, uniform):
-    """The minimum I of a Brownian path that starts at 0 and ends at S = `increment`.
+def rise_from_minimum(increment, variance, uniform):
+    """How far a Brownian path that ends at S = `increment` lies above its minimum I at the end.
 
-    I = (S - sqrt(S^2 - 2 v log U)) / 2 with v = `variance` of the path over the step; exact, and
-    the same with or without a drift.
+        S - I = (S + sqrt(S^2 - 2 v log U)) / 2 ,   I the minimum of the bridge from 0 to S,
+
+    with v = `variance` of the path over the step; exact, with or without a drift. The path
+    reflected at 0 from x ends at max(x + S, S - I).
     """
-    return (increment - jnp.sqrt(increment**2 - 2 * variance * jnp.log(uniform))) / 2
+    return (increment + jnp.sqrt(increment**2 - 2 * variance * jnp.log(uniform))) / 2

@@ -4,11 +4,11 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 
-from ._base import AbstractScheme, bridge_minimum, settle
+from ._base import AbstractScheme, rise_from_minimum, settle
 
 
 class BridgeEuler(AbstractScheme):
-    """x' = x + S + max(0, -(x + I)), (S, I) the increment and the minimum of the free path.
+    """x' = x + S + max(0, -(x + I)) = max(x + S, S - I), S increment and I minimum of the path.
 
     The free path has the drift and the variance of the particle's rank at the start of the step;
     I is the minimum of the Brownian bridge to S. Exact for one particle; weak order 1 with ranks.
@@ -24,11 +24,9 @@ class BridgeEuler(AbstractScheme):
         length = plan.length(j)
         x = state.positions
         sigma = problem.rank_sigmas() * jnp.sqrt(length)
-        z = problem.arrange(noise.step_normals(plan, j))
+        z, uniform = (problem.arrange(draw) for draw in noise.step_pairs(plan, j))
         increment = problem.rank_drifts(x) * length + sigma * z
         after = before = x + increment
         if problem.floor:
-            uniform = problem.arrange(noise.step_uniforms(plan, j))
-            minimum = bridge_minimum(increment, sigma**2, uniform)
-            after = before + jnp.maximum(0, -(x + minimum))
+            after = jnp.maximum(before, rise_from_minimum(increment, sigma**2, uniform))
         return settle(problem, state, before, after)

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 
 from .._drift_flow import drift_flow
 from .._problem import atlas_drift
-from ._base import AbstractScheme, bridge_minimum, settle
+from ._base import AbstractScheme, rise_from_minimum, settle
 
 
 class Splitting(AbstractScheme):
@@ -55,11 +55,12 @@ def _diffuse(problem, noise, state, plan, j):
     """Reflected Brownian motion over the flow `j` of the segment."""
     x = state.positions
     sigma = problem.rank_sigmas() * jnp.sqrt(plan.flow_length(j))
-    increment = sigma * problem.arrange(noise.flow_normals(plan, j))
-    after = before = x + increment
-    if problem.floor and state.regulators is not None:
-        uniform = problem.arrange(noise.flow_uniforms(plan, j))
-        after = before + jnp.maximum(0, -(x + bridge_minimum(increment, sigma**2, uniform)))
-    elif problem.floor:
-        after = jnp.abs(before)
+    if state.regulators is None or not problem.floor:
+        before = x + sigma * problem.arrange(noise.flow_normals(plan, j))
+        after = jnp.abs(before) if problem.floor else before
+        return settle(problem, state, before, after)
+    z, uniform = (problem.arrange(draw) for draw in noise.flow_pairs(plan, j))
+    increment = sigma * z
+    before = x + increment
+    after = jnp.maximum(before, rise_from_minimum(increment, sigma**2, uniform))
     return settle(problem, state, before, after)

@@ -1,0 +1,57 @@
+"""Checks of arguments: each refusal names the argument, the value and the remedy."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+
+def check_integer(name: str, value: Any, low: int, high: int | None = None) -> int:
+    """`value` as an int within `[low, high]`; bool and float are refused."""
+    if isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be an integer, got the bool {value}")
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ValueError(f"{name} must be an integer, got {value!r}") from None
+    if number < low:
+        raise ValueError(f"{name} must be at least {low}, got {number}")
+    if high is not None and number > high:
+        raise ValueError(f"{name} must be at most {high}, got {number}")
+    return number
+
+
+def check_fraction(name: str, value: Any) -> float:
+    """`value` as a float strictly between 0 and 1."""
+    if isinstance(value, (bool, str)) or not np.isscalar(value):
+        raise ValueError(f"{name} must be a number, got {value!r}")
+    number = float(value)  # type: ignore[arg-type]
+    if not 0.0 < number < 1.0:
+        raise ValueError(f"{name} must lie strictly between 0 and 1, got {value}")
+    return number
+
+
+def check_numbers(name: str, values: Any) -> np.ndarray:
+    """`values` as a float64 array; what is not made of real numbers is refused."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must hold real numbers, got dtype {array.dtype}")
+    return array.astype(np.float64)
+
+
+def check_series(series: Any, min_length: int) -> np.ndarray:
+    """A series with time leading as float64: finite and at least `min_length` long."""
+    array = check_numbers("series", series)
+    if array.ndim == 0 or array.shape[0] < min_length:
+        length = array.shape[0] if array.ndim else "no axis"
+        raise ValueError(
+            f"series must have at least {min_length} samples along its first axis, got {length}: "
+            "run longer or record more often"
+        )
+    bad = np.argwhere(~np.isfinite(array))
+    if bad.size:
+        where = tuple(int(i) for i in bad[0])
+        raise ValueError(f"series must be finite, got {array[where]} at index {where}")
+    return array

@@ -1,0 +1,206 @@
+"""Running chunks of replicas in turn, in threads or on any executor, with the same results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from typing import Any
+
+from tqdm import tqdm
+
+from ._checks import check_integer
+from ._chunk_store import ChunkStore
+
+Task = Callable[[range], Any]
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a run; what was finished is kept.
+
+    Attributes:
+        results: the results of the finished chunks in order, or `[merged]` if they were merged.
+        chunks: those chunks.
+        num_chunks: how many there were to be.
+    """
+
+    def __init__(self, results: list[Any], chunks: list[range], num_chunks: int) -> None:
+        super().__init__(f"interrupted after {len(chunks)} of {num_chunks} chunks")
+        self.results = results
+        self.chunks = chunks
+        self.num_chunks = num_chunks
+
+
+def run_chunks(
+    task: Task,
+    chunks: Sequence[range],
+    *,
+    merge: Callable[[Any, Any], Any] | None = None,
+    progress: bool | None = None,
+    num_threads: int = 1,
+    executor: Executor | None = None,
+    store: ChunkStore | None = None,
+) -> Any:
+    """The results of `task` for each chunk, in the order of `chunks` however they were run.
+
+    Arguments:
+        task: a function of a `range` of replica indices, thread-safe if `num_threads` > 1 and
+            picklable for executors of processes (which must be spawned, not forked).
+        chunks: from `plan_chunks`.
+        merge: merge(first, second) of successive results; then only the merged one is kept, and
+            memory does not grow with the number of chunks. Always in the order of chunks.
+        progress: a bar on stderr, if that is a terminal: True at once, None after two seconds,
+            False never.
+        num_threads: chunks that run at the same time in this process.
+        executor: a `concurrent.futures.Executor` instead of threads; it stays open.
+        store: finished chunks are kept there, and not run again; `task` must then return a dict of
+            arrays.
+    Returns: the list of results, or with `merge` the merged result.
+    Raises: `Interrupted` on Ctrl-C, once the chunks that are running elsewhere have ended; any
+        error of `task`, with a note that names the replicas.
+    """
+    plan = _checked_plan(chunks)
+    workers = _checked_workers(num_threads, executor)
+    _check_progress(progress)
+    if not callable(task):
+        raise ValueError(f"task must be a function of a range, got {task!r}")
+    collected = _InOrder(plan, merge)
+    bar = tqdm(
+        total=len(plan),
+        unit="chunk",
+        disable=True if progress is False else None,
+        delay=0.0 if progress else 2.0,
+    )
+    try:
+        with bar:
+            for index, result in _finished(task, plan, workers, executor, store):
+                collected.add(index, result)
+                bar.update()
+    except KeyboardInterrupt as interrupt:
+        results, done = collected.finished()
+        raise Interrupted(results, done, len(plan)) from interrupt
+    results, _ = collected.finished()
+    return results if merge is None else results[0]
+
+
+class _InOrder:
+    """Results that arrive in any order, kept or merged in the order of chunks."""
+
+    def __init__(self, plan: list[range], merge: Callable[[Any, Any], Any] | None) -> None:
+        self._plan = plan
+        self._merge = merge
+        self._waiting: dict[int, Any] = {}
+        # One tuple, replaced in one assignment: Ctrl-C finds results and chunks in agreement.
+        self._merged: tuple[list[Any], list[range]] = ([], [])
+
+    def add(self, index: int, result: Any) -> None:
+        self._waiting[index] = result
+        while self._merge is not None and len(self._merged[1]) in self._waiting:
+            self._take(len(self._merged[1]))
+
+    def finished(self) -> tuple[list[Any], list[range]]:
+        if self._merge is not None:
+            for index in sorted(self._waiting):
+                self._take(index)
+            return self._merged
+        order = sorted(self._waiting)
+        return [self._waiting[i] for i in order], [self._plan[i] for i in order]
+
+    def _take(self, index: int) -> None:
+        assert self._merge is not None
+        results, chunks = self._merged
+        result = self._waiting.pop(index)
+        merged = self._merge(results[0], result) if results else result
+        self._merged = ([merged], [*chunks, self._plan[index]])
+
+
+def _finished(
+    task: Task,
+    plan: list[range],
+    num_threads: int,
+    executor: Executor | None,
+    store: ChunkStore | None,
+) -> Iterator[tuple[int, Any]]:
+    missing = []
+    for index, chunk in enumerate(plan):
+        stored = None if store is None else store.get(chunk)
+        if stored is None:
+            missing.append(index)
+        else:
+            yield index, stored
+    run = _in_this_thread if executor is None and num_threads == 1 else _in_futures
+    for index, result in run(task, plan, missing, num_threads, executor):
+        yield index, result if store is None else store.save(plan[index], result)
+
+
+def _in_this_thread(
+    task: Task, plan: list[range], missing: list[int], num_threads: int, executor: Executor | None
+) -> Iterator[tuple[int, Any]]:
+    for index in missing:
+        with _naming(plan[index]):
+            result = task(plan[index])
+        yield index, result
+
+
+def _in_futures(
+    task: Task, plan: list[range], missing: list[int], num_threads: int, executor: Executor | None
+) -> Iterator[tuple[int, Any]]:
+    pool = ThreadPoolExecutor(num_threads) if executor is None else executor
+    # Futures hold their results: each is forgotten as soon as it is handed on.
+    pending: dict[Future[Any], int] = {}
+    try:
+        pending.update((pool.submit(task, plan[index]), index) for index in missing)
+        try:
+            for future in as_completed(list(pending)):
+                index = pending.pop(future)
+                with _naming(plan[index]):
+                    result = future.result()
+                yield index, result
+        except KeyboardInterrupt:
+            running = {f: i for f, i in pending.items() if not f.cancel()}
+            for future in as_completed(running):
+                if future.exception() is None:
+                    yield running[future], future.result()
+            raise
+    finally:
+        for future in pending:
+            future.cancel()
+        if executor is None:
+            pool.shutdown(wait=True)
+
+
+@contextmanager
+def _naming(chunk: range) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"in replicas {chunk.start} to {chunk.stop - 1}")
+        raise
+
+
+def _checked_plan(chunks: Sequence[range]) -> list[range]:
+    plan = list(chunks)
+    for chunk in plan:
+        if not isinstance(chunk, range) or len(chunk) == 0:
+            raise ValueError(f"chunks must be non-empty ranges from plan_chunks, got {chunk!r}")
+    if not plan:
+        raise ValueError("chunks must hold at least one range, got none")
+    return plan
+
+
+def _checked_workers(num_threads: int, executor: Executor | None) -> int:
+    workers = check_integer("num_threads", num_threads, 1)
+    if executor is not None and not isinstance(executor, Executor):
+        raise ValueError(
+            f"executor must be a concurrent.futures.Executor instance or None, got {executor!r}"
+        )
+    if executor is not None and workers > 1:
+        raise ValueError(
+            f"num_threads must be 1 with an executor, got {workers}: it has its own workers"
+        )
+    return workers
+
+
+def _check_progress(progress: bool | None) -> None:
+    if progress is not None and not isinstance(progress, bool):
+        raise ValueError(f"progress must be True, False or None, got {progress!r}")

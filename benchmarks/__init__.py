@@ -1,0 +1,1 @@
+"""Ratios of costs, measured side by side; `python -m benchmarks` lists them."""

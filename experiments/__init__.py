@@ -1,0 +1,1 @@
+"""One file per claim of a paper; `python -m experiments` lists them."""

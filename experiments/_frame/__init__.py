@@ -1,0 +1,30 @@
+"""What all experiments share: claims and their verdicts, the command line, files and figures."""
+
+from ._catalogue import Catalogue as Catalogue
+from ._claim import FALSE_FAIL_RATE as FALSE_FAIL_RATE
+from ._claim import POWER as POWER
+from ._claim import Claim as Claim
+from ._claim import Verdict as Verdict
+from ._claim import distance_error as distance_error
+from ._claim import judge as judge
+from ._command import Options as Options
+from ._command import main as main
+from ._coupled import bias_bound as bias_bound
+from ._coupled import controlled as controlled
+from ._coupled import spawn_seed as spawn_seed
+from ._experiment import Experiment as Experiment
+from ._experiment import Outcome as Outcome
+from ._figure import BAND_COLOUR as BAND_COLOUR
+from ._figure import COLOURS as COLOURS
+from ._figure import MARKERS as MARKERS
+from ._figure import THEORY_COLOUR as THEORY_COLOUR
+from ._figure import figure_style as figure_style
+from ._figure import new_figure as new_figure
+from ._figure import save_figure as save_figure
+from ._power_law import PowerLaw as PowerLaw
+from ._power_law import fit_power_law as fit_power_law
+from ._report import write_csv as write_csv
+from ._report import write_files as write_files
+from ._report import write_json as write_json
+from ._table import format_table as format_table
+from ._table import format_with_error as format_with_error

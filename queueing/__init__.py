@@ -1,0 +1,32 @@
+"""Parallel queues, exactly: systems, routing policies, engines and their limits."""
+
+from ._distribution import DISTRIBUTIONS as DISTRIBUTIONS
+from ._distribution import Distribution as Distribution
+from ._distribution import Exponential as Exponential
+from ._engine import ENGINES as ENGINES
+from ._exact import exact_stationary as exact_stationary
+from ._identities import busy_identity as busy_identity
+from ._identities import second_moment_identity as second_moment_identity
+from ._identities import tied_block_drift as tied_block_drift
+from ._identities import two_server_tie_identity as two_server_tie_identity
+from ._long_run import long_run as long_run
+from ._paused import PausedSystem as PausedSystem
+from ._policy import JSQ as JSQ
+from ._policy import POLICIES as POLICIES
+from ._policy import Marginal as Marginal
+from ._policy import Policy as Policy
+from ._policy import PowerOfD as PowerOfD
+from ._policy import Random as Random
+from ._policy import RankBased as RankBased
+from ._policy import RateProportional as RateProportional
+from ._product_geometric import ProductGeometric as ProductGeometric
+from ._rank_streams import RankStreams as RankStreams
+from ._regime import REGIMES as REGIMES
+from ._regime import extreme_congestion as extreme_congestion
+from ._regime import heavy_traffic as heavy_traffic
+from ._results import LongRun as LongRun
+from ._results import RunInterrupted as RunInterrupted
+from ._results import Snapshots as Snapshots
+from ._results import UnstableError as UnstableError
+from ._simulate import simulate as simulate
+from ._system import System as System

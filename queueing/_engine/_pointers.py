@@ -1,0 +1,41 @@
+"""Plain pointers to arrays, for the calls inside event loops.
+
+Numba counts references to every array at the boundary of every function, which costs more than an
+event. Pointers are indexed like arrays, but nobody counts them and nobody checks their bounds.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+
+@intrinsic
+def pointer_to(typing_context: Any, array: Any) -> Any:
+    """The pointer to the first entry of a contiguous array, which must outlive it."""
+    del typing_context
+    if not isinstance(array, types.Array) or array.layout != "C":
+        raise numba.TypingError("pointer_to needs a C-contiguous array")
+
+    def codegen(context, builder, signature, arguments):
+        return context.make_array(signature.args[0])(context, builder, arguments[0]).data
+
+    return types.CPointer(array.dtype)(array), codegen
+
+
+@intrinsic
+def shifted(typing_context: Any, pointer: Any, count: Any) -> Any:
+    """The pointer `count` entries further on."""
+    del typing_context
+    if not isinstance(pointer, types.CPointer):
+        raise numba.TypingError("shifted needs a pointer")
+
+    def codegen(context, builder, signature, arguments):
+        del context, signature
+        return cgutils.gep_inbounds(builder, arguments[0], arguments[1])
+
+    return pointer(pointer, types.intp), codegen

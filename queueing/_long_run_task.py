@@ -1,0 +1,127 @@
+"""A chunk of replicas of a long run, in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from atlas.ensemble import Seed, check_memory
+
+from ._batch_estimates import NUM_BATCHES
+from ._engine import ENGINES, Run, Window
+from ._initial import Initial
+from ._sampling_plan import SamplingPlan
+from ._subject import Subject
+
+# MSER-5 takes means of five: each of them is one batch.
+_WINDOWS_PER_BATCH = 5
+SERIES = "series_of_total"
+FLOW = ("num_arrivals", "num_departures", "num_lost", "initial_total", "final_total")
+
+
+@dataclass(frozen=True, eq=False)
+class LongRunTask:
+    """What every replica does: a warm-up that is not averaged, then equal batches.
+
+    Attributes:
+        warmup, horizon: times; with `mser5` the warm-up is 0 here, and cut afterwards.
+        num_ranks: ranks that are kept.
+    """
+
+    subject: Subject
+    engine: str
+    plan: SamplingPlan
+    initial: Initial
+    seed: Seed
+    warmup: float
+    horizon: float
+    mser5: bool
+    num_ranks: int
+
+    @property
+    def window(self) -> float:
+        """The length of the windows that an engine averages over."""
+        batch = (self.horizon - self.warmup) / NUM_BATCHES
+        return batch / _WINDOWS_PER_BATCH if self.mser5 else batch
+
+    def prepare(self) -> None:
+        """Compile once, before threads start."""
+        self._start  # noqa: B018  (a cached property)
+
+    @cached_property
+    def _start(self) -> Callable[..., Run]:
+        return ENGINES[self.engine].prepare(self.subject, self.plan)
+
+    def __call__(self, chunk: range) -> dict[str, np.ndarray]:
+        rows = [self._replica(replica) for replica in chunk]
+        return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+
+    def _replica(self, replica: int) -> dict[str, np.ndarray]:
+        lengths = self.initial.draw(self.seed, replica)
+        run = self._start(lengths, self.seed.sequence(replica))
+        if self.warmup > 0.0:
+            run.advance(self.warmup)
+        batches, series = [], []
+        for _ in range(NUM_BATCHES):
+            windows = [run.average(self.window) for _ in range(self._windows_per_batch)]
+            series += [float(window.means["lengths_ranked"].sum()) for window in windows]
+            batches.append(self._reduce(windows))
+        arrays = {name: np.stack([batch[name] for batch in batches]) for name in batches[0]}
+        arrays[SERIES] = np.array(series)
+        arrays.update(self._flow(run, int(lengths.sum())))
+        return arrays
+
+    @property
+    def _windows_per_batch(self) -> int:
+        return _WINDOWS_PER_BATCH if self.mser5 else 1
+
+    def _reduce(self, windows: list[Window]) -> dict[str, Any]:
+        """The observables of one batch, without what is not kept."""
+        weights = np.array([window.weight for window in windows])
+        weights /= weights.sum()
+        means = {
+            name: sum(w * window.means[name] for w, window in zip(weights, windows, strict=True))
+            for name in windows[0].means
+        }
+        sums = {
+            f"sum_{name}": np.float64(sum(window.sums[name] for window in windows))
+            for name in windows[0].sums
+            if name != "served"
+        }
+        ranked = means["lengths_ranked"]
+        means["total"] = np.float64(ranked.sum())
+        means["imbalance"] = np.float64(ranked[-1] - ranked[0])
+        means["lengths_ranked"] = ranked[: self.num_ranks].copy()
+        means["gaps"] = np.diff(means["lengths_ranked"], prepend=0.0)
+        if "served" in windows[0].sums:
+            duration = len(windows) * self.window
+            means["throughput"] = sum(window.sums["served"] for window in windows) / duration
+        return {**means, **sums}
+
+    def _flow(self, run: Run, initial_total: int) -> dict[str, Any]:
+        """Exact counts of jobs; what came in is what went out, what is there and what was lost."""
+        flow = run.flow()
+        final_total = int(run.lengths().sum())
+        counts = {"initial_total": initial_total, "final_total": final_total}
+        if flow:
+            inside = initial_total + flow["arrivals"] - flow["lost"] - flow["departures"]
+            if inside != final_total:
+                raise RuntimeError(
+                    f"{inside} jobs should be in the system and {final_total} are: a fault of the "
+                    f"engine {self.engine!r}, please report it"
+                )
+            counts.update({f"num_{name}": value for name, value in flow.items()})
+        return {name: np.int64(value) for name, value in counts.items()}
+
+    def check_memory(self, num_replicas: int) -> None:
+        """Refuse batches that do not fit."""
+        numbers = 3 * self.num_ranks + 4 * self.subject.num_servers + self.plan.num_levels + 16
+        check_memory(
+            16 * numbers * NUM_BATCHES * num_replicas,
+            f"{num_replicas} replicas of {self.subject.num_servers} servers",
+            "lower num_ranks or replicas",
+        )

@@ -1,0 +1,120 @@
+"""Names and dims of the observables, and the user's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numba
+import numpy as np
+from numba.extending import is_jitted
+
+# State variables, whose means are time averages.
+STATE_DIMS: dict[str, tuple[str, ...]] = {
+    "lengths_ranked": ("rank",),
+    "lengths": ("server",),
+    "gaps": ("gap",),
+    "scaled_gaps": ("gap",),
+    "total": (),
+    "imbalance": (),
+    "occupancy": ("level",),
+    "idle_servers": (),
+    "prob_tie": (),
+    "utilisation": ("server",),
+    "throughput": ("server",),
+    "tied_block_drift": ("bound",),
+}
+
+# Job variables, whose means are averages over jobs.
+JOB_DIMS: dict[str, tuple[str, ...]] = {
+    "prob_wait": (),
+    "prob_loss": (),
+    "wait": (),
+    "response": (),
+    "time_to_service": (),
+    "messages_per_job": (),
+}
+
+_DIMS = ("time", "replica", "rank", "gap", "server", "level", "bound", "flow")
+
+
+def check_observe(observe: Any) -> dict[str, StateFunction]:
+    """The user's observables as functions that sum over states.
+
+    Arguments:
+        observe: None, or a mapping from names to functions of one ranked state, an int64 array
+            (K,), that return a number or an array of fixed shape. Functions compiled by
+            `numba.njit` are called from compiled code.
+    Raises: TypeError or ValueError that names the entry.
+    """
+    if observe is None:
+        return {}
+    if not isinstance(observe, Mapping):
+        raise TypeError(
+            f"observe is {observe!r}; give a mapping from names to functions of the ranked lengths"
+        )
+    for name, function in observe.items():
+        if not isinstance(name, str) or not name.isidentifier():
+            raise TypeError(f"observe has the name {name!r}; give an identifier")
+        if name in STATE_DIMS or name in JOB_DIMS or name in _DIMS:
+            raise ValueError(f"observe has {name!r}, which exists already; choose another name")
+        if not callable(function) or isinstance(function, type):
+            raise TypeError(f"observe[{name!r}] is {function!r}; give a function of ranked lengths")
+    return {name: StateFunction(name, function) for name, function in observe.items()}
+
+
+class StateFunction:
+    """A user's observable: a function of one ranked state, summed over many.
+
+    Arguments:
+        name: its name, for messages.
+        function: from an int64 array (K,) to a number or an array of fixed shape.
+    """
+
+    def __init__(self, name: str, function: Callable[[np.ndarray], Any]) -> None:
+        self.name = name
+        self._function = function
+        self._driver = _build_driver(function) if is_jitted(function) else None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return StateFunction, (self.name, self._function)
+
+    def value(self, state: np.ndarray) -> np.ndarray:
+        """The value at one state as float64.
+
+        Raises: ValueError if it is not finite or no number, naming the observable and the state.
+        """
+        try:
+            value = np.asarray(self._function(state.copy()), dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"observe[{self.name!r}] gave no number at {state}: {error}") from error
+        if not np.isfinite(value).all():
+            raise ValueError(f"observe[{self.name!r}] gave {value} at {state}; give finite values")
+        return value
+
+    def sum(self, states: np.ndarray) -> np.ndarray:
+        """The sum of the values over states (S, K), S >= 1; about 1 us each, 10 ns if compiled."""
+        total = self.value(states[0])
+        if self._driver is not None:
+            flat = total.reshape(-1).copy()
+            self._driver(states[1:], flat)
+            total = flat.reshape(total.shape)
+        else:
+            for state in states[1:]:
+                total = total + self._function(state)
+        if not np.isfinite(total).all():
+            # Slowly, to name the first state at fault.
+            for state in states:
+                self.value(state)
+        return np.asarray(total, dtype=np.float64)
+
+
+def _build_driver(function: Callable[[np.ndarray], Any]) -> Callable[..., None]:
+    @numba.njit(nogil=True)
+    def add_values(states, total):
+        for s in range(states.shape[0]):
+            values = np.asarray(function(states[s])).ravel()
+            for j in range(total.shape[0]):
+                total[j] += values[j]
+
+    return add_values

@@ -1,0 +1,127 @@
+"""Laws from which the ranked lengths of a regime start."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from atlas.ensemble import resolve_seed
+
+from .._checks import check_integer
+from .._product_geometric import ProductGeometric
+from .._streams import INITIAL_STATE, replica_generator, replica_indices
+
+
+class Start(ABC):
+    """A law of ranked lengths that is drawn from the lowest rank up, replica by replica."""
+
+    @property
+    @abstractmethod
+    def num_servers(self) -> int:
+        """The number K of ranks."""
+
+    @property
+    @abstractmethod
+    def description(self) -> str:
+        """Which law this is, in words, for results."""
+
+    @abstractmethod
+    def sample_one(self, generator: np.random.Generator, num_ranks: int) -> np.ndarray:
+        """(num_ranks,) int64 ascending: the lowest ranks of one sample."""
+
+    def sample(
+        self, *, replicas: int | range, seed: Any, num_ranks: int | None = None
+    ) -> np.ndarray:
+        """Independent ranked lengths, one row per replica.
+
+        Arguments:
+            replicas: a number R, or a range of replica indices; replica i is the same in any batch.
+            seed: an int, a typed JAX key or a Seed, see `atlas.ensemble.resolve_seed`.
+            num_ranks: only the lowest so many; a prefix of what all would be.
+
+        Returns:
+            (R, num_ranks) int64, ascending along ranks.  Cost O(R num_ranks).
+        """
+        indices, root = replica_indices(replicas), resolve_seed(seed)
+        count = self.num_servers
+        if num_ranks is not None:
+            remedy = f"an int from 1 to {self.num_servers}, or None for all"
+            count = check_integer("num_ranks", num_ranks, minimum=1, remedy=remedy)
+            if count > self.num_servers:
+                raise ValueError(f"num_ranks is {count}; give {remedy}")
+        lengths = np.empty((len(indices), count), dtype=np.int64)
+        for row, replica in enumerate(indices):
+            generator = replica_generator(root, replica, INITIAL_STATE)
+            lengths[row] = self.sample_one(generator, count)
+        return lengths
+
+
+@dataclass(frozen=True)
+class EmptyStart(Start):
+    """All servers empty."""
+
+    size: int
+
+    @property
+    def num_servers(self) -> int:
+        """The number K of ranks."""
+        return self.size
+
+    @property
+    def description(self) -> str:
+        """Which law this is."""
+        return "all servers empty"
+
+    def sample_one(self, generator: np.random.Generator, num_ranks: int) -> np.ndarray:
+        """(num_ranks,) zeros."""
+        return np.zeros(num_ranks, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class RoundedExponentialStart(Start):
+    """Q_(k) = floor(E_1 + ... + E_k) with independent exponential E_k of given rates.
+
+    Rounding the positions, not each gap, keeps the ranks far up from drifting low: with geometric
+    gaps each would be about 1/2 too small.
+    """
+
+    rates: np.ndarray
+
+    @property
+    def num_servers(self) -> int:
+        """The number K of ranks."""
+        return self.rates.size
+
+    @property
+    def description(self) -> str:
+        """Which law this is."""
+        return "floor of the product-exponential stationary law of the gaps at this size"
+
+    def sample_one(self, generator: np.random.Generator, num_ranks: int) -> np.ndarray:
+        """(num_ranks,) int64 ascending."""
+        gaps = generator.standard_exponential(num_ranks) / self.rates[:num_ranks]
+        return np.floor(np.cumsum(gaps)).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class GeometricGapsStart(Start):
+    """Ranked lengths whose gaps are independent geometric: the stationary law with pauses."""
+
+    gaps: ProductGeometric
+
+    @property
+    def num_servers(self) -> int:
+        """The number K of ranks."""
+        return self.gaps.num_coordinates
+
+    @property
+    def description(self) -> str:
+        """Which law this is."""
+        return "exact stationary law of the system with pauses (independent geometric gaps)"
+
+    def sample_one(self, generator: np.random.Generator, num_ranks: int) -> np.ndarray:
+        """(num_ranks,) int64 ascending."""
+        return np.cumsum(self.gaps.sample_one(generator, num_ranks))
