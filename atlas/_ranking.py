@@ -47,9 +47,10 @@ def check_ranked(name: str, positions: np.ndarray, model: RankDiffusion) -> None
     """Refuse positions that are not finite, not ascending, or below the floor."""
     if not np.all(np.isfinite(positions)):
         where = tuple(int(i) for i in np.argwhere(~np.isfinite(positions))[0])
-        at = f"replica {where[0]}, rank {where[1]}" if len(where) == 2 else f"rank {where[0]}"
+        at = f"replica {where[0]}" if len(where) == 2 else "every replica"
         raise ValueError(
-            f"{name} is {positions[where]} at {at}, step 0; every particle needs a finite start."
+            f"{name} is {positions[where]} at rank {where[-1]} of {at}, step 0; every particle "
+            "needs a finite start."
         )
     if np.any(np.diff(positions, axis=-1) < 0):
         where = tuple(int(i) for i in np.argwhere(np.diff(positions, axis=-1) < 0)[0])

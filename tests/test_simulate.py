@@ -212,7 +212,7 @@ class TestStart:
             (dict(initial=np.zeros((3, 6))), r"initial has shape \(3, 6\)"),
             (dict(initial=[3, 2, 1, 4, 5, 6]), "not ascending at index"),
             (dict(initial=[-1, 0, 1, 2, 3, 4]), "below the floor"),
-            (dict(initial=[0, 1, 2, 3, 4, np.nan]), "nan at rank 5, step 0"),
+            (dict(initial=[0, 1, 2, 3, 4, np.nan]), "nan at rank 5 of every replica, step 0"),
             (dict(initial=object()), "must be 'stationary'"),
             (dict(initial=atlas.ProductExponential([1.0])), "initial has 1 gaps and the model 6"),
             (dict(replicas=0), "replicas"),
