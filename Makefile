@@ -6,8 +6,8 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 
 # The main job: experiments run one after the other, with their flags and the folder they fill.
-DEMO ?= solver_bias gap_laws
-DEMO_FLAGS ?= --quick
+DEMO ?= quickstart
+DEMO_FLAGS ?=
 OUT ?= results
 # For instance `make test PYTEST_FLAGS="-k gaps"`, or `PYTEST_FLAGS="-m slow"` for the long tests.
 PYTEST_FLAGS ?=
@@ -37,7 +37,7 @@ demo: $(VENV)/.installed
 	exit $$status
 
 test: $(VENV)/.installed-test
-	$(RUN) -m pytest $(PYTEST_FLAGS)
+	$(RUN) -m pytest -n auto --dist loadfile $(PYTEST_FLAGS)
 
 lint: $(VENV)/.installed-lint
 	$(RUN) -m ruff check .

@@ -1,6 +1,12 @@
 """Rank-based diffusions: models, laws in closed form, and solvers exact where they can be."""
 
+from ._brownian_steps import BrownianSteps as BrownianSteps
+from ._diffrax import ReflectedEuler as ReflectedEuler
+from ._diffrax import ReflectedSplitting as ReflectedSplitting
+from ._diffrax import diffrax_terms as diffrax_terms
+from ._exponential_mixture import ExponentialMixture as ExponentialMixture
 from ._gap_process import GapProcess as GapProcess
+from ._identities import generator_defect as generator_defect
 from ._identities import second_moment_defect as second_moment_defect
 from ._law import ProductExponential as ProductExponential
 from ._law import stationary_gaps as stationary_gaps
@@ -8,12 +14,22 @@ from ._load import load as load
 from ._model import InfiniteAtlas as InfiniteAtlas
 from ._model import RankDiffusion as RankDiffusion
 from ._model import reflected_atlas as reflected_atlas
+from ._named_models import asymmetric_collisions as asymmetric_collisions
+from ._named_models import atlas_model as atlas_model
+from ._named_models import first_order as first_order
+from ._named_models import hybrid_atlas as hybrid_atlas
+from ._named_models import infinite_atlas as infinite_atlas
+from ._named_models import linear_rank_drift as linear_rank_drift
 from ._ranking import gaps_of as gaps_of
 from ._ranking import rank as rank
 from ._ranking import ranked_from_gaps as ranked_from_gaps
+from ._richardson import Extrapolation as Extrapolation
+from ._richardson import richardson as richardson
 from ._scheme import SCHEMES as SCHEMES
 from ._scheme import AbstractScheme as AbstractScheme
 from ._scheme import BridgeEuler as BridgeEuler
+from ._scheme import CollisionBridge as CollisionBridge
+from ._scheme import HeunBridge as HeunBridge
 from ._scheme import ProjectedEuler as ProjectedEuler
 from ._scheme import Splitting as Splitting
 from ._simulate import simulate as simulate
@@ -23,3 +39,5 @@ from ._skorokhod import reflect_orthant as reflect_orthant
 from ._solution import SimulationError as SimulationError
 from ._solution import SimulationInterrupted as SimulationInterrupted
 from ._solution import Solution as Solution
+from ._stationary_density import StationaryDensity as StationaryDensity
+from ._stationary_density import stationary_density as stationary_density

@@ -14,7 +14,7 @@ from ._model import RankDiffusion
 from ._noise import Noise
 from ._problem import Plan, Problem, State
 from ._scheme import AbstractScheme
-from ._start import LawStart, PositionStart
+from ._start import LawStart, PositionStart, SamplerStart
 from ._time_grid import Segment
 from ._truncation import free_truncation_bound
 
@@ -50,20 +50,25 @@ def _snapshot(problem: Problem, state: State, observe: tuple[Callable, ...]):
     return ranked, finite, [jnp.asarray(value) for value in per_replica]
 
 
+@eqx.filter_jit
+def _order(problem: Problem, state: State):
+    return problem.order(state.positions)
+
+
 @dataclass(frozen=True, eq=False)
 class ChunkTask:
     """What `simulate` does for one chunk: a function of a range of replica indices.
 
     Returns arrays by name, with the replicas as second axis: ``ranked``, ``gaps``,
-    ``regulators`` (time, replica, ...), the observables, ``failed_step`` (replica,), the first
-    step after which a position was not finite or -1, and ``truncation_bound`` (rank,).
+    ``regulators``, ``names`` (time, replica, ...), the observables, ``failed_step`` (replica,), the
+    first step after which a position was not finite or -1, and ``truncation_bound`` (rank,).
     """
 
     model: RankDiffusion
     scheme: AbstractScheme
     times: np.ndarray
     segments: tuple[Segment, ...]
-    start: LawStart | PositionStart
+    start: LawStart | SamplerStart | PositionStart
     words: tuple[int, int]
     width: int
     num_ranks: int
@@ -72,6 +77,7 @@ class ChunkTask:
     noise_factor: int
     dtype: np.dtype
     keep: str
+    with_names: bool = False
 
     @property
     def lanes(self) -> tuple[int, int]:
@@ -87,7 +93,8 @@ class ChunkTask:
         groups, lanes = self.lanes
         indices = replicas.start + np.arange(groups * lanes, dtype=np.uint64)
         ranked = self.start.positions(self.words, indices)
-        problem = Problem.from_model(self.model, self.dtype, self.with_regulators)
+        is_sorted = self.with_regulators or self.scheme.keeps_order
+        problem = Problem.from_model(self.model, self.dtype, is_sorted)
         noise = self._noise(indices.astype(np.uint32).reshape(groups, lanes))
         scheme = eqx.tree_at(
             lambda s: s.step, self.scheme, jnp.asarray(float(self.scheme.step), self.dtype)
@@ -180,6 +187,9 @@ class _Recorder:
         self._save("gaps", _gaps(ranked, task.model.floor).astype(task.dtype))
         if state.regulators is not None:
             self._save("regulators", self._by_replica(state.regulators))
+        if task.with_names:
+            names = self._by_replica(_order(problem, state)[: task.num_ranks])
+            self._save("names", names.astype(np.int32))
         for (name, _), value in zip(task.observe, observed, strict=True):
             # The maps put the lanes first, then the groups.
             lanes_first = np.asarray(value)

@@ -16,7 +16,8 @@ def count_pushes(before: Array, after: Array, floor: bool) -> Array:
     """Increments of the regulators of one flow, shape (regulator, group, lane).
 
     Arguments: `before`, positions by starting rank moved by drift and noise alone; `after`, ranked
-    positions at the end of the flow; both (rank, group, lane). With a floor the first regulator is
+    positions at the end of the flow; both (rank, group, lane); collisions are symmetric. With a
+    floor the first regulator is
     its own; the others are the collisions' l_k, Skorokhod pushes (half the right local times).
     """
     above = jnp.cumsum((after - before)[::-1], axis=0)[::-1]

@@ -1,16 +1,18 @@
-"""The exact flow of an Atlas drift: water filling at the lowest, its mirror at the highest.
+"""The exact flow of the rank drifts.
 
-Under drift b on the lowest particle alone, the lowest rises until it meets the next, and then they
-rise together: after time h, x -> max(x, L) with sum_i max(L - x_i, 0) = b h. The drift -a on the
-highest mirrors it. Fill, cut, then the drift common to all and the floor; in this order the result
-equals max(isotonic regression of (ranked x + h drift), 0).
+An Atlas drift is water filling at the lowest and its mirror at the highest. Under drift b on the
+lowest particle alone, the lowest rises until it meets the next, and then they rise together: after
+time h, x -> max(x, L) with sum_i max(L - x_i, 0) = b h. The drift -a on the highest mirrors it.
+Fill, cut, then the drift common to all and the floor; in this order the result equals max(isotonic
+regression of (ranked x + h drift), 0), which is the flow of any rank drifts.
 """
 
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array
 
-from ._noise import WORDS
+from ._isotonic import isotonic_slots
+from ._noise import WORDS, from_slots, to_slots
 from ._problem import Problem
 from ._sorting_network import sort_arrays
 
@@ -25,11 +27,13 @@ _NUM_VALUES = 4
 def drift_flow(problem: Problem, positions: Array, length) -> Array:
     """Positions after the drift alone has acted for `length` units of time.
 
-    Cost: nine reductions over the particles where both ends have a drift, five with one; a sorting
-    network for up to eight particles.
+    Drifts by name are left out. Cost: nine reductions over the particles where both ends have a
+    drift, five with one; a sorting network for up to eight particles. Other rank drifts: sixteen
+    means for each particle, and a full sort where particles are kept by name.
     """
     atlas = problem.atlas
-    assert atlas is not None
+    if atlas is None:
+        return _flow_of_ranks(problem, positions, length)
     low_mass, high_mass = atlas.lowest * length, atlas.highest * length
     find = _levels_by_sorting if problem.num_particles <= _MAX_SORTED else _levels_by_values
     levels = find(problem, positions, low_mass, high_mass)
@@ -41,14 +45,29 @@ def drift_flow(problem: Problem, positions: Array, length) -> Array:
     return jnp.maximum(positions, 0) if problem.floor else positions
 
 
+def _flow_of_ranks(problem: Problem, positions: Array, length) -> Array:
+    if problem.is_sorted:
+        return _flow_of_sorted(problem, positions, length)
+    order = problem.order(positions)
+    by_name = from_slots(positions, problem.num_particles)
+    ranked = to_slots(jnp.take_along_axis(by_name, order, axis=0))
+    moved = from_slots(_flow_of_sorted(problem, ranked, length), problem.num_particles)
+    return to_slots(jnp.take_along_axis(moved, jnp.argsort(order, axis=0), axis=0))
+
+
+def _flow_of_sorted(problem: Problem, ranked: Array, length) -> Array:
+    drifts = problem.drifts
+    moved = isotonic_slots(ranked + length * drifts, ranked, drifts, length, problem.num_particles)
+    moved = problem.fill_empty_slots(moved, jnp.inf)
+    return jnp.maximum(moved, 0) if problem.floor else moved
+
+
 def _levels_by_sorting(problem: Problem, positions: Array, low_mass, high_mass):
     """As `_levels_by_values`, from all values in order: min over k of (mass + S_k) / k."""
     low, high = -jnp.inf, jnp.inf
-    if problem.is_sorted:
-        ranked = list(positions)
-    else:
-        particles = range(problem.num_particles)
-        ranked = sort_arrays([positions[i % WORDS, i // WORDS] for i in particles])
+    ranked = [positions[i % WORDS, i // WORDS] for i in range(problem.num_particles)]
+    if not problem.is_sorted:
+        ranked = sort_arrays(ranked)
     if problem.has_lowest:
         low = _level(ranked, low_mass)
         ranked = [jnp.maximum(value, low) for value in ranked]
@@ -79,13 +98,13 @@ def _levels_by_values(problem: Problem, positions: Array, low_mass, high_mass):
         num_moved += num_high
     if not (problem.has_lowest or problem.has_highest):
         return low, high
-    # The closed form counted num_moved particles beyond the levels. If there are more, by ties or
-    # because it needed more values than it had, or if the two ends meet, iterate.
+    # The closed form counted num_moved particles beyond the levels. If there are more, by ties, or
+    # because it needed more values than it had, or because the two ends meet, iterate.
     beyond = (problem.fill_empty_slots(positions, low) < low) | (
         problem.fill_empty_slots(positions, high) > high
     )
     count = jnp.sum(beyond.astype(positions.dtype), axis=problem.axes)
-    is_rough = (count != num_moved) | (low >= high)
+    is_rough = count != num_moved
 
     def iterate():
         filled = positions

@@ -1,16 +1,21 @@
 """The gap process of a rank-based diffusion: a reflected Brownian motion in the orthant."""
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import ArrayLike
+from scipy.optimize import linprog
 from scipy.sparse.linalg import splu
 
 from ._model import RankDiffusion
 
 # Relative rounding that the checks of signs and of skew symmetry forgive.
 _TOLERANCE = 1e-9
+
+# Gaps of which all principal submatrices are checked.
+_MAX_ENUMERATED = 12
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -52,30 +57,39 @@ class GapProcess:
         object.__setattr__(self, "reflection", matrices["reflection"])
 
     @classmethod
-    def from_model(cls, model: RankDiffusion) -> "GapProcess":
-        """The gap process of a rank-based diffusion with symmetric collisions.
+    def from_model(cls, model: RankDiffusion, order: ArrayLike | None = None) -> "GapProcess":
+        """The gap process of a rank-based diffusion.
 
-        With a floor: drift (d_1, d_2 - d_1, ...), R_12 = -1/2, R_21 = -1, other neighbours -1/2;
-        without: drift d_{k+1} - d_k, neighbours -1/2. Cost: linear in the number of gaps.
+        With a floor: drift (d_1, d_2 - d_1, ...), R_12 = -q_minus[0], R_21 = -1, then as without:
+        drift d_{k+1} - d_k, R_{k,k-1} = -q_plus[k-1], R_{k,k+1} = -q_minus[k+1], where index k is
+        the collision; symmetric collisions have all 1/2.
+
+        Arguments: `model`; `order`, for a model with name drifts, the names from the lowest rank
+        to the highest, since the gaps alone are no Markov process there and their drift depends
+        on it. Raises ValueError for a model without gaps and for an order that is missing, not
+        asked for or no permutation. Cost: linear in the number of gaps.
         """
         if model.num_gaps == 0:
             raise ValueError("a single particle without a floor has no gaps; add one or a floor.")
+        drifts = model.drifts + _name_drifts_by_rank(model, order)
+        half = np.full(model.num_particles - 1, 0.5)
+        q_minus = half if model.q_minus is None else model.q_minus
+        q_plus = half if model.q_plus is None else model.q_plus
         if model.floor:
-            drift = np.diff(model.drifts, prepend=0.0)
+            drift = np.diff(drifts, prepend=0.0)
             diagonal = model.variances + np.concatenate([[0.0], model.variances[:-1]])
             off_diagonal = -model.variances[:-1]
+            # The push at the floor lifts the lowest particle in full.
+            below, above = np.concatenate([[1.0], q_plus])[:-1], q_minus
         else:
-            drift = np.diff(model.drifts)
+            drift = np.diff(drifts)
             diagonal = model.variances[:-1] + model.variances[1:]
             off_diagonal = -model.variances[1:-1]
-        below = np.full(drift.size - 1, -0.5)
-        above = below.copy()
-        if model.floor and drift.size > 1:
-            below[0] = -1.0
+            below, above = q_plus[:-1], q_minus[1:]
         return cls(
             drift,
             _tridiagonal(off_diagonal, diagonal, off_diagonal),
-            _tridiagonal(below, np.ones(drift.size), above),
+            _tridiagonal(-below, np.ones(drift.size), -above),
         )
 
     @property
@@ -89,18 +103,41 @@ class GapProcess:
         A balance identity, so simulated rates that match it show sound accounting, not a small
         bias. Raises ValueError for a singular reflection matrix.
         """
-        return -self._solve_reflection(self.drift)
+        return -self.solve_reflection(self.drift)
 
     def is_m_matrix(self) -> bool:
         """Whether R is a nonsingular M-matrix: off-diagonal entries <= 0, inverse >= 0."""
-        off_diagonal = self.reflection - sparse.diags_array(self.reflection.diagonal())
-        if off_diagonal.max() > _TOLERANCE:
+        if _largest_off_diagonal(self.reflection) > _TOLERANCE:
             return False
         try:
-            row_sums = self._solve_reflection(np.ones(self.num_gaps))
+            row_sums = self.solve_reflection(np.ones(self.num_gaps))
         except ValueError:
             return False
         return bool(np.all(row_sums >= 0))
+
+    def is_completely_s(self) -> bool:
+        """Whether every principal submatrix R' of R has an x >= 0 with R' x > 0.
+
+        Exactly then a reflected Brownian motion with this reflection exists and is unique in law
+        [TaylorWilliams1993]. An M-matrix is completely S, and a matrix without positive entries
+        off its diagonal is so only then; others are decided by a linear programme for each of the
+        2^gap - 1 submatrices. Raises ValueError for such a matrix of more than 12 gaps.
+        """
+        if _largest_off_diagonal(self.reflection) <= 0:
+            return self.is_m_matrix()
+        if self.num_gaps > _MAX_ENUMERATED:
+            raise ValueError(
+                f"reflection has {self.num_gaps} gaps and positive entries off its diagonal, so "
+                f"{2**self.num_gaps - 1} submatrices are to be checked; at most {_MAX_ENUMERATED} "
+                "gaps are."
+            )
+        matrix = self.reflection.toarray()
+        subsets = (
+            list(subset)
+            for size in range(1, self.num_gaps + 1)
+            for subset in combinations(range(self.num_gaps), size)
+        )
+        return all(_has_positive_image(matrix[np.ix_(subset, subset)]) for subset in subsets)
 
     def check_stable(self) -> None:
         """Raise ValueError unless R is an M-matrix and every regulator rate is positive."""
@@ -133,16 +170,23 @@ class GapProcess:
         2 A = R D + D R^T without which the law is no product. Source: [HarrisonWilliams1987].
         """
         self.check_stable()
+        self.check_skew_symmetry()
+        return 2 * self.regulator_rates() / self.covariance.diagonal()
+
+    def check_skew_symmetry(self) -> None:
+        """Raise ValueError unless 2 A = R D + D R^T with D = diag(A)."""
         defect = self.skew_symmetry_defect()
         if defect > _TOLERANCE:
             raise ValueError(
                 f"skew symmetry 2 A = R D + D R^T is violated by {defect:.3g} (relative), so the "
                 "stationary gaps are not independent exponentials. With a floor all variances "
-                "must be equal, without one they must be affine in the rank."
+                "must be equal, without one they must be affine in the rank; asymmetric collisions "
+                "need q_minus[k+1] D[k+1] + q_plus[k] D[k] = 2 variances[k+1], D[k] the sum of the "
+                "variances of ranks k and k+1."
             )
-        return 2 * self.regulator_rates() / self.covariance.diagonal()
 
-    def _solve_reflection(self, vector: np.ndarray) -> np.ndarray:
+    def solve_reflection(self, vector: np.ndarray) -> np.ndarray:
+        """R^{-1} times a vector (gap,) or the columns of a matrix; ValueError if R is singular."""
         try:
             solution = splu(self.reflection).solve(vector)
         except RuntimeError as error:
@@ -152,6 +196,32 @@ class GapProcess:
         if not np.all(np.isfinite(solution)):
             raise ValueError("reflection is singular; no stationary law is defined by it.")
         return solution
+
+
+def _name_drifts_by_rank(model: RankDiffusion, order):
+    if model.name_drifts is None:
+        if order is not None:
+            raise ValueError(
+                f"order = {order!r} is given, but the model has no name drifts; leave it out."
+            )
+        return 0.0
+    names = np.asarray(() if order is None else order)
+    if not np.array_equal(np.sort(names), np.arange(model.num_particles)):
+        raise ValueError(
+            f"order = {order!r}: with name drifts the drift of the gaps depends on the order of "
+            f"the names; pass a permutation of 0 ... {model.num_particles - 1}, lowest rank first."
+        )
+    return model.name_drifts[names]
+
+
+def _largest_off_diagonal(matrix: sparse.csc_array) -> float:
+    return float(sparse.csc_array(matrix - sparse.diags_array(matrix.diagonal())).max())
+
+
+def _has_positive_image(matrix: np.ndarray) -> bool:
+    # x >= 0 with R x > 0 exists exactly if one with R x >= 1 does.
+    size = len(matrix)
+    return bool(linprog(np.zeros(size), A_ub=-matrix, b_ub=-np.ones(size)).success)
 
 
 def _check_covariance(covariance: sparse.csc_array) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._check import check_vector
+from ._exponential_mixture import ExponentialMixture, mixture_over_orders
 from ._gap_process import GapProcess
 from ._model import RankDiffusion
 from ._start import exponentials
@@ -96,14 +97,15 @@ class ProductExponential:
         return {"law": "product of exponentials", "rates": self.rates.tolist()}
 
 
-def stationary_gaps(model: RankDiffusion) -> ProductExponential:
+def stationary_gaps(model: RankDiffusion) -> ProductExponential | ExponentialMixture:
     """The stationary law of a model's gaps, where it is a product of exponentials.
 
         rates = -2 D^{-1} R^{-1} mu   if R is an M-matrix, R^{-1} mu < 0 and 2 A = R D + D R^T,
 
     with the orthant form (mu, A, R) of `GapProcess` and D = diag(A). With a floor this means
     lambda_k = -(2 / sigma^2) sum_{i >= k} delta_i. For the closure "free" it is the invariant law
-    Exp(a-b) x Exp(a) x ... of the infinite model, cut to the gaps that are kept.
+    Exp(a-b) x Exp(a) x ... of the infinite model, cut to the gaps that are kept. With name drifts
+    it is a mixture of such products over the orders of the names, an `ExponentialMixture`.
 
     Raises ValueError that names the violated condition where no such law exists.
     Source: [HarrisonWilliams1987], [P0], [P1]. Cost: linear in the number of particles.
@@ -120,4 +122,6 @@ def stationary_gaps(model: RankDiffusion) -> ProductExponential:
         rates = np.full(model.num_particles, infinite.a)
         rates[0] -= infinite.b
         return ProductExponential(rates)
+    if model.has_names:
+        return mixture_over_orders(model)
     return ProductExponential(GapProcess.from_model(model).product_rates())

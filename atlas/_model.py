@@ -41,18 +41,29 @@ class RankDiffusion:
         dX_i = sum_k drifts[k] 1{X_i has rank k} dt + sum_k sigma_k 1{X_i has rank k} dB_i + dL_i,
 
     with sigma_k^2 = `variances[k]`, rank 0 the lowest particle, and L_i the Skorokhod regulator at
-    the floor 0 if there is one.
+    the floor 0 if there is one. Two optional extensions:
+
+    * `name_drifts`: particle i has the drift name_drifts[i] besides that of its rank;
+    * `q_minus`, `q_plus`: collision k, of ranks k and k+1, pushes the lower particle down by
+      q_minus[k] dl_k and the upper one up by q_plus[k] dl_k, q_minus[k] + q_plus[k] = 1; without
+      them collisions are symmetric, all 1/2.
 
     Arguments: `drifts`, `variances`, shape (rank,), per unit of time; `floor`, whether zero is a
-    reflecting barrier; `infinite`, the infinite model of which this is a truncation, or None.
-    Raises ValueError for vectors of other shapes, values that are not finite, or a variance that
-    is not positive. Source: [Fernholz2002], [HarrisonWilliams1987], [P0], [P1].
+    reflecting barrier; `infinite`, the infinite model of which this is a truncation, or None;
+    `name_drifts`, shape (particle,), or None; `q_minus`, `q_plus`, shape (rank - 1,), in [0, 1],
+    both or neither. Raises ValueError for vectors of other shapes, values that are not finite, a
+    variance that is not positive, shares that do not add up to 1, and names together with
+    asymmetric collisions. Source: [Fernholz2002], [HarrisonWilliams1987],
+    [IchibaPapathanakosBannerKaratzasFernholz2011], [KaratzasPalShkolnikov2016], [P0], [P1].
     """
 
     drifts: np.ndarray
     variances: np.ndarray
     floor: bool
     infinite: InfiniteAtlas | None
+    name_drifts: np.ndarray | None
+    q_minus: np.ndarray | None
+    q_plus: np.ndarray | None
 
     def __init__(
         self,
@@ -60,6 +71,10 @@ class RankDiffusion:
         variances: ArrayLike,
         floor: bool = True,
         infinite: InfiniteAtlas | None = None,
+        *,
+        name_drifts: ArrayLike | None = None,
+        q_minus: ArrayLike | None = None,
+        q_plus: ArrayLike | None = None,
     ):
         checked_drifts = check_vector("drifts", drifts)
         checked = check_vector("variances", variances, length=checked_drifts.size)
@@ -70,10 +85,21 @@ class RankDiffusion:
                 "noise is no diffusion."
             )
         check_count("num_particles", checked_drifts.size, maximum=MAX_PARTICLES)
+        if name_drifts is not None:
+            name_drifts = check_vector("name_drifts", name_drifts, length=checked_drifts.size)
+        q_minus, q_plus = _check_shares(q_minus, q_plus, checked_drifts.size - 1)
+        if name_drifts is not None and q_minus is not None:
+            raise ValueError(
+                "name_drifts together with q_minus and q_plus: no scheme or law covers both; pass "
+                "one of the two."
+            )
         object.__setattr__(self, "drifts", checked_drifts)
         object.__setattr__(self, "variances", checked)
         object.__setattr__(self, "floor", check_flag("floor", floor))
-        object.__setattr__(self, "infinite", infinite)
+        object.__setattr__(self, "infinite", _check_infinite(infinite, self.floor))
+        object.__setattr__(self, "name_drifts", name_drifts)
+        object.__setattr__(self, "q_minus", q_minus)
+        object.__setattr__(self, "q_plus", q_plus)
 
     @property
     def num_particles(self) -> int:
@@ -90,16 +116,68 @@ class RankDiffusion:
         """Whether all ranks have the same variance."""
         return bool(np.all(self.variances == self.variances[0]))
 
+    @property
+    def has_names(self) -> bool:
+        """Whether particles have drifts of their own, so that they are not exchangeable."""
+        return self.name_drifts is not None
+
+    @property
+    def has_symmetric_collisions(self) -> bool:
+        """Whether every collision pushes both particles by the same amount."""
+        return self.q_minus is None or bool(np.all(self.q_minus == 0.5))
+
     def describe(self) -> dict:
         """What a result records of the model, as values that JSON holds."""
         description: dict = {"num_particles": self.num_particles, "floor": self.floor}
         if self.infinite is not None:
             infinite = self.infinite
             return description | {"a": infinite.a, "b": infinite.b, "closure": infinite.closure}
+        optional = {
+            "name_drifts": self.name_drifts,
+            "q_minus": self.q_minus,
+            "q_plus": self.q_plus,
+        }
         return description | {
             "drifts": self.drifts.tolist(),
             "variances": self.variances.tolist(),
+            **{name: value.tolist() for name, value in optional.items() if value is not None},
         }
+
+
+def _check_shares(q_minus, q_plus, num_collisions: int):
+    """The shares of the two particles of each collision, or (None, None)."""
+    if q_minus is None and q_plus is None:
+        return None, None
+    if q_minus is None or q_plus is None:
+        raise ValueError(
+            f"q_minus = {q_minus!r} and q_plus = {q_plus!r}: pass both, or neither for symmetric "
+            "collisions."
+        )
+    if num_collisions == 0:
+        raise ValueError("q_minus and q_plus are given, but a single particle has no collisions.")
+    lower = check_vector("q_minus", q_minus, length=num_collisions)
+    upper = check_vector("q_plus", q_plus, length=num_collisions)
+    for name, shares in (("q_minus", lower), ("q_plus", upper)):
+        outside = np.flatnonzero((shares < 0) | (shares > 1))
+        if outside.size:
+            index = int(outside[0])
+            raise ValueError(f"{name}[{index}] = {shares[index]} must lie in [0, 1].")
+    unbalanced = np.flatnonzero(np.abs(lower + upper - 1) > 1e-12)
+    if unbalanced.size:
+        index = int(unbalanced[0])
+        raise ValueError(
+            f"q_minus[{index}] + q_plus[{index}] = {lower[index] + upper[index]} must be 1: they "
+            f"are the shares of one collision; pass q_plus[{index}] = {1 - lower[index]}."
+        )
+    return lower, upper
+
+
+def _check_infinite(infinite, floor: bool):
+    if infinite is not None and not floor:
+        raise ValueError(
+            "floor = False, but the infinite reflected Atlas process has a floor; drop `infinite`."
+        )
+    return infinite
 
 
 def reflected_atlas(

@@ -45,19 +45,38 @@ def ranked_from_gaps(gaps, floor: bool = True) -> np.ndarray:
 
 def check_ranked(name: str, positions: np.ndarray, model: RankDiffusion) -> None:
     """Refuse positions that are not finite, not ascending, or below the floor."""
-    if not np.all(np.isfinite(positions)):
-        where = tuple(int(i) for i in np.argwhere(~np.isfinite(positions))[0])
-        at = f"replica {where[0]}" if len(where) == 2 else "every replica"
-        raise ValueError(
-            f"{name} is {positions[where]} at rank {where[-1]} of {at}, step 0; every particle "
-            "needs a finite start."
-        )
+    _check_finite(name, positions)
     if np.any(np.diff(positions, axis=-1) < 0):
         where = tuple(int(i) for i in np.argwhere(np.diff(positions, axis=-1) < 0)[0])
         raise ValueError(
             f"{name} is not ascending at index {where}: {positions[where]} is followed by a lower "
             "value; pass np.sort(positions, axis=-1)."
         )
+    _check_floor(name, positions, model)
+
+
+def check_positions(
+    name: str, positions: np.ndarray, model: RankDiffusion, replicas: np.ndarray | None = None
+) -> None:
+    """Refuse positions, in any order, that are not finite or below the floor."""
+    _check_finite(name, positions, replicas)
+    _check_floor(name, positions, model)
+
+
+def _check_finite(name: str, positions: np.ndarray, replicas: np.ndarray | None = None) -> None:
+    if np.all(np.isfinite(positions)):
+        return
+    where = tuple(int(i) for i in np.argwhere(~np.isfinite(positions))[0])
+    at = "every replica"
+    if len(where) == 2:
+        at = f"replica {where[0] if replicas is None else int(replicas[where[0]])}"
+    raise ValueError(
+        f"{name} is {positions[where]} at rank {where[-1]} of {at}, step 0; every particle "
+        "needs a finite start."
+    )
+
+
+def _check_floor(name: str, positions: np.ndarray, model: RankDiffusion) -> None:
     if model.floor and np.any(positions < 0):
         where = tuple(int(i) for i in np.argwhere(positions < 0)[0])
         raise ValueError(

@@ -10,6 +10,7 @@ import numpy as np
 from ._check import check_choice, check_count, check_finite, check_flag, check_positive
 from ._chunk import ChunkTask
 from ._collect import check_output_memory, collect
+from ._exponential_mixture import ExponentialMixture
 from ._law import ProductExponential, stationary_gaps
 from ._model import RankDiffusion
 from ._scheme import SCHEMES, AbstractScheme
@@ -21,7 +22,7 @@ from .ensemble import ChunkStore, plan_chunks, provenance, resolve_seed
 # Positions of a chunk that stay in the second-level cache of a CPU core, and that fill a GPU.
 _CHUNK_SIZE = {"cpu": 2**16, "other": 2**24}
 
-_RESERVED = ("ranked", "gaps", "regulators", "truncation_bound", "failed_step")
+_RESERVED = ("ranked", "gaps", "regulators", "names", "truncation_bound", "failed_step")
 
 
 def simulate(
@@ -30,13 +31,19 @@ def simulate(
     *,
     times: Sequence[float] | np.ndarray | None = None,
     horizon: float | None = None,
-    initial: str | ProductExponential | Sequence | np.ndarray = "stationary",
+    initial: str
+    | ProductExponential
+    | ExponentialMixture
+    | Callable
+    | Sequence
+    | np.ndarray = "stationary",
     replicas: int | range = 1,
     key=None,
     seed=None,
     num_ranks: int | None = None,
     observe: Mapping[str, Callable] | None = None,
     regulators: bool = False,
+    names: bool = False,
     keep: str = "paths",
     quantiles: Sequence[float] = (),
     noise_step: float | None = None,
@@ -60,13 +67,17 @@ def simulate(
       model, scheme: what to solve, and how.
       times: ascending save times >= 0, repeated ones allowed; or `horizon`, to save the last state.
       initial: "stationary" (the model's own law of gaps), "empty" (all at the floor), a
-        `ProductExponential` of gaps, or ascending positions (N,) or (replica, N).
+        `ProductExponential` or `ExponentialMixture` of gaps, ascending positions (N,) or
+        (replica, N), by name in any order where the model has name drifts, or any density: a
+        function sampler(key) -> positions (N,) in any order, written with jax.numpy and
+        jax.random, that gets a key of its own for each replica.
       replicas: their number, or a `range` of their indices.
       key or seed: an int, a typed JAX key, or None, which draws one and stores it.
       num_ranks: how many of the lowest ranks are saved; None: all.
       observe: functions, by name, of one replica's ranked positions (N,), written with jax.numpy.
       regulators: whether to accumulate the regulators; particles are then kept sorted, so the path
         is another one.
+      names: whether to save which particle has each rank, for a model with name drifts.
       keep: "paths", or "moments" to keep means and errors over replicas only, in memory that does
         not grow with the replicas; with `quantiles` also those of the gaps, within 1 %.
       noise_step: step of a finer run whose merged noise is used, `scheme.step` being a multiple.
@@ -111,10 +122,11 @@ def simulate(
         width=min(width, len(indices)),
         num_ranks=count,
         observe=_check_observe(observe),
-        with_regulators=check_flag("regulators", regulators),
+        with_regulators=_check_regulators(regulators, model),
         noise_factor=_noise_factor(scheme, noise_step, segments, regulators),
         dtype=precision,
         keep=kept,
+        with_names=_check_names(names, model, kept),
     )
     check_output_memory(task, len(indices))
     attrs = {
@@ -125,6 +137,7 @@ def simulate(
         "dtype": precision.name,
         "noise_step": None if noise_step is None else float(noise_step),
         "regulators_kept": bool(regulators),
+        "names_kept": bool(names),
         "num_ranks": count,
         **drawn.to_attrs(),
         **provenance(),
@@ -159,7 +172,7 @@ def _check_model_and_scheme(model, scheme) -> None:
         )
 
 
-def _stationary_law(model: RankDiffusion) -> ProductExponential:
+def _stationary_law(model: RankDiffusion) -> ProductExponential | ExponentialMixture:
     try:
         return stationary_gaps(model)
     except ValueError as error:
@@ -175,6 +188,28 @@ def _check_dtype(dtype) -> np.dtype:
         raise ValueError(f"dtype = {dtype!r} is unknown; pass 'float32' or 'float64'.") from error
     check_choice("dtype", precision.name, ("float32", "float64"))
     return precision
+
+
+def _check_regulators(regulators, model: RankDiffusion) -> bool:
+    if check_flag("regulators", regulators) and model.has_names:
+        raise ValueError(
+            "regulators = True is not there for a model with name drifts, whose particles are not "
+            "kept sorted; leave it out."
+        )
+    return bool(regulators)
+
+
+def _check_names(names, model: RankDiffusion, kept: str) -> bool:
+    if not check_flag("names", names):
+        return False
+    if not model.has_names:
+        raise ValueError(
+            "names = True, but the particles of this model are exchangeable and not told apart; "
+            "give it name_drifts."
+        )
+    if kept != "paths":
+        raise ValueError("names = True needs keep='paths'; names have no mean.")
+    return True
 
 
 def _one_of(key, seed):

@@ -29,9 +29,9 @@ class Solution(Result, kind="atlas.Solution"):
     """Saved states of an ensemble of replicas, with everything needed to make them again.
 
     `variables`: ``ranked`` (time, replica, rank), ``gaps`` (time, replica, gap), on request
-    ``regulators`` (time, replica, regulator) and the user's observables; a run that keeps moments
-    only has their means over replicas with standard errors. `attrs` hold model, scheme, step,
-    seed, key implementation, versions and the result code.
+    ``regulators`` (time, replica, regulator), ``names`` (time, replica, rank) and the user's
+    observables; a run that keeps moments only has their means over replicas with standard errors.
+    `attrs` hold model, scheme, step, seed, key implementation, versions and the result code.
     """
 
     @property
@@ -53,6 +53,11 @@ class Solution(Result, kind="atlas.Solution"):
     def regulators(self) -> np.ndarray:
         """Regulators l_k(t) since time 0, shape (time, replica, regulator), index as the gaps'."""
         return self._paths("regulators")
+
+    @property
+    def names(self) -> np.ndarray:
+        """Index into `name_drifts` of the particle at each rank, shape (time, replica, rank)."""
+        return self._paths("names")
 
     @property
     def result(self) -> str:

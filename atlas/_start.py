@@ -1,5 +1,6 @@
-"""Where the replicas of a run start: a law of gaps, zero, or given positions."""
+"""Where the replicas of a run start: a law of gaps, a sampler, zero, or given positions."""
 
+from collections.abc import Callable
 from hashlib import sha256
 
 import jax
@@ -9,7 +10,7 @@ import numpy as np
 from ._check import check_choice
 from ._model import RankDiffusion
 from ._noise import STREAM_START, WORDS, philox4x32
-from ._ranking import check_ranked, ranked_from_gaps
+from ._ranking import check_positions, check_ranked, ranked_from_gaps
 
 _philox = jax.jit(philox4x32)
 
@@ -47,10 +48,16 @@ class LawStart:
                 "as many gaps as the model has."
             )
         self.law, self.floor, self.name = law, model.floor, name
+        self._draws_names = model.has_names and hasattr(law, "sample_replicas_ordered")
 
     def positions(self, words: tuple[int, int], replicas: np.ndarray) -> np.ndarray:
-        """Ranked positions, shape (replica, rank), float64."""
-        return ranked_from_gaps(self.law.sample_replicas(words, replicas), self.floor)
+        """Positions (replica, rank), by name where the law draws an order of names; float64."""
+        if not self._draws_names:
+            return ranked_from_gaps(self.law.sample_replicas(words, replicas), self.floor)
+        gaps, orders = self.law.sample_replicas_ordered(words, replicas)
+        by_name = np.empty(orders.shape)
+        np.put_along_axis(by_name, orders, ranked_from_gaps(gaps, self.floor), axis=1)
+        return by_name
 
     def describe(self) -> dict:
         """What a result records of the start."""
@@ -59,6 +66,51 @@ class LawStart:
     def fingerprint(self) -> str:
         """A digest of the start, for a store."""
         return sha256(self.law.rates.tobytes()).hexdigest()
+
+
+class SamplerStart:
+    """Replica i starts from sampler(key_i), positions in any order, by name where names matter.
+
+    key_i is a typed threefry key made from the seed and the replica's index. The sampler is traced
+    by JAX, mapped over keys, in float64 whatever the precision of the run, so both start alike.
+    """
+
+    name = "sampler"
+
+    def __init__(self, sampler: Callable, model: RankDiffusion, replicas: range):
+        self.sampler, self.model = sampler, model
+        shape = self._sample((0, 0), np.array([replicas.start], np.uint64)).shape[1:]
+        if shape != (model.num_particles,):
+            raise ValueError(
+                f"initial returns positions of shape {shape}; for one key it must return "
+                f"({model.num_particles},), one for each particle."
+            )
+
+    def positions(self, words: tuple[int, int], replicas: np.ndarray) -> np.ndarray:
+        """Positions, in ascending order or by name, shape (replica, rank), float64."""
+        drawn = self._sample(words, replicas)
+        if not self.model.has_names:
+            drawn = np.sort(drawn, axis=1)
+        check_positions("initial(key)", drawn, self.model, replicas)
+        return drawn
+
+    def describe(self) -> dict:
+        """What a result records of the start."""
+        return {"kind": self.name, "sampler": getattr(self.sampler, "__qualname__", "callable")}
+
+    def fingerprint(self) -> str:
+        """A store cannot tell one sampler from another."""
+        raise ValueError(
+            "store cannot tell one initial function from another; draw the positions first and "
+            "pass them."
+        )
+
+    def _sample(self, words: tuple[int, int], replicas: np.ndarray) -> np.ndarray:
+        with jax.enable_x64(True):
+            key = jax.random.wrap_key_data(jnp.asarray(words, jnp.uint32), impl="threefry2x32")
+            indices = jnp.asarray(replicas.astype(np.uint32))
+            keys = jax.vmap(jax.random.fold_in, in_axes=(None, 0))(key, indices)
+            return np.asarray(jax.vmap(self.sampler)(keys), dtype=np.float64)
 
 
 class PositionStart:
@@ -87,7 +139,8 @@ class PositionStart:
 def prepare_start(initial, model: RankDiffusion, replicas: range, stationary_law):
     """The start that `initial` means, checked.
 
-    `initial`: "stationary", "empty", a law with `sample_replicas`, or positions.
+    `initial`: "stationary", "empty", a law with `sample_replicas`, a function of a key, or
+    positions, by name where names matter.
     """
     if isinstance(initial, str):
         check_choice("initial", initial, ("stationary", "empty"))
@@ -100,11 +153,14 @@ def prepare_start(initial, model: RankDiffusion, replicas: range, stationary_law
         return PositionStart(np.zeros(model.num_particles), replicas, "empty")
     if hasattr(initial, "sample_replicas"):
         return LawStart(initial, model, "law")
+    if callable(initial):
+        return SamplerStart(initial, model, replicas)
     try:
         positions = np.array(initial, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"initial = {initial!r} must be 'stationary', 'empty', a law of gaps, or positions."
+            f"initial = {initial!r} must be 'stationary', 'empty', a law of gaps, a function of a "
+            "key, or positions."
         ) from error
     shapes = ((model.num_particles,), (len(replicas), model.num_particles))
     if positions.shape not in shapes:
@@ -112,5 +168,8 @@ def prepare_start(initial, model: RankDiffusion, replicas: range, stationary_law
             f"initial has shape {positions.shape}; pass positions of shape {shapes[0]} or "
             f"{shapes[1]}, (replica, rank)."
         )
-    check_ranked("initial", positions, model)
+    if model.has_names:
+        check_positions("initial", positions, model)
+    else:
+        check_ranked("initial", positions, model)
     return PositionStart(positions, replicas, "positions")

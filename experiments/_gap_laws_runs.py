@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -167,30 +166,28 @@ class Truncation:
     resolution: float
 
 
-def truncation(
-    settings: Settings, runs: Mapping[tuple[str, int], Run], keys: Mapping[str, int]
-) -> list[Truncation]:
+def truncation(settings: Settings, key: int) -> list[Truncation]:
     """Each closure at N and 2N, from the same start, for every power of two up to the largest.
 
-    Arguments:
-        runs: what was run already, by closure and size; the rest is run here.
-        keys: the keys of these runs, by closure.
+    One key for all sizes: N and 2N share the start and the noise of the particles that they have
+    in common. Half of the replicas.
     """
     smallest, largest = settings.num_particles[0], settings.num_particles[-1]
     sizes = [smallest * 2**i for i in range(int(np.log2(largest / smallest)) + 1)]
-    num_ranks = min(settings.num_gaps, smallest)
+    fewer = replace(settings, replicas=max(8, settings.replicas // 2))
     found = []
     for closure in CLOSURES:
-        of_closure = {n: run for (name, n), run in runs.items() if name == closure}
-        for n in {*sizes, 2 * sizes[-1]} - of_closure.keys():
-            of_closure[n] = measure(settings, closure, n, settings.a, keys[closure], coupled=False)
-        found += [_compare(of_closure[n], of_closure[2 * n], num_ranks) for n in sizes]
+        runs = {
+            n: measure(fewer, closure, n, settings.a, key, coupled=False)
+            for n in [*sizes, 2 * sizes[-1]]
+        }
+        num_ranks = min(settings.num_gaps, smallest)
+        found += [_compare(runs[n], runs[2 * n], num_ranks) for n in sizes]
     return found
 
 
 def _compare(run: Run, doubled: Run, num_ranks: int) -> Truncation:
-    distance = np.abs(run.ranked[-1] - doubled.ranked[-1][:, : run.ranked.shape[-1]])
-    distance = distance[:, :num_ranks]
+    distance = np.abs(run.ranked[-1, :, :num_ranks] - doubled.ranked[-1, :, :num_ranks])
     disturbed = np.any(distance > _ROUNDING, axis=1).astype(float)
     return Truncation(
         run.closure,

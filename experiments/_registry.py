@@ -6,6 +6,12 @@ EXPERIMENTS = Catalogue(
     package="experiments",
     attribute="EXPERIMENT",
     names=(
+        "quickstart",
+        "diffusion_limit",
+        "paused_and_original",
+        "lowest_queues",
+        "routing_tradeoff",
+        "start_matters",
         "solver_bias",
         "gap_laws",
     ),

@@ -77,11 +77,11 @@ def _draw_fit(panel, steps, bias, order, colour, row) -> None:
     panel.plot(grid, total, "--", color=colour, linewidth=1.0)
     name = {0.5: "1/2", 1.5: "3/2"}.get(order, f"{order:g}")
     panel.text(
-        0.97,
-        0.04 + 0.07 * row,
+        0.03,
+        0.97 - 0.07 * row,
         f"order {fit.exponent:.2f} ± {fit.exponent_error:.2f} (theory {name})",
         transform=panel.transAxes,
-        horizontalalignment="right",
+        verticalalignment="top",
         color=colour,
         fontsize=8,
     )

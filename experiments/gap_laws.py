@@ -56,11 +56,9 @@ class Settings:
 
 
 def run(settings: Settings, *, seed: int) -> Outcome:
-    # One seed for all sizes: N and 2N share the noise of the particles that they have in common.
-    keys = {closure: spawn_seed(seed, 0, i) for i, closure in enumerate(CLOSURES)}
     runs = {
-        (closure, num): measure(settings, closure, num, settings.a, keys[closure])
-        for closure in CLOSURES
+        (closure, num): measure(settings, closure, num, settings.a, spawn_seed(seed, 0, i, num))
+        for i, closure in enumerate(CLOSURES)
         for num in settings.num_particles
     }
     family = [
@@ -72,7 +70,7 @@ def run(settings: Settings, *, seed: int) -> Outcome:
         for i, closure in enumerate(CLOSURES)
         if closure != "free"
     ]
-    cuts = truncation(settings, runs, keys)
+    cuts = truncation(settings, spawn_seed(seed, 3))
     within_reach = [each for each in runs.values() if each.truncation <= settings.reach]
     largest = [each for each in within_reach if each.num_particles == settings.num_particles[-1]]
     claims = [
@@ -217,5 +215,5 @@ def _row(closure, num_particles, a, quantity, value, error, exact) -> dict[str, 
 
 
 EXPERIMENT: Experiment[Settings] = Experiment(
-    "P0", Settings(), Settings(num_particles=(4, 32), step=0.02, horizon=2.0, replicas=2**14), run
+    "P0", Settings(), Settings(num_particles=(16, 32), step=0.02, horizon=1.2, replicas=2**14), run
 )

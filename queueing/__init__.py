@@ -5,10 +5,13 @@ from ._distribution import Distribution as Distribution
 from ._distribution import Exponential as Exponential
 from ._engine import ENGINES as ENGINES
 from ._exact import exact_stationary as exact_stationary
+from ._exact import exact_transient as exact_transient
 from ._identities import busy_identity as busy_identity
 from ._identities import second_moment_identity as second_moment_identity
 from ._identities import tied_block_drift as tied_block_drift
 from ._identities import two_server_tie_identity as two_server_tie_identity
+from ._jackson import JacksonNetwork as JacksonNetwork
+from ._jackson import paused_gaps as paused_gaps
 from ._long_run import long_run as long_run
 from ._paused import PausedSystem as PausedSystem
 from ._policy import JSQ as JSQ

@@ -6,51 +6,84 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from atlas.ensemble import Estimate, Variable
+from atlas.ensemble import Estimate, Variable, mser5
 
 NUM_BATCHES = 20
 
 
-@dataclass(frozen=True)
-class Grouping:
-    """How the batches that are left after the warm-up make errors.
+def warmup_cuts(series: np.ndarray) -> np.ndarray:
+    """(R,) batches to leave out at the beginning of each replica, by MSER-5.
 
-    Few replicas have errors from their batches; many need fewer and longer batches, which are less
-    correlated; from 20 replicas on, their own spread is all that counts.
+    The cut of a replica is that of the mean of the others' series: what is left out then does not
+    depend on what is kept, while a cut by the replica's own series favours short queues. A single
+    replica has its own only.
+
+    Arguments:
+        series: (R, T) mean numbers of jobs in successive windows, five to a batch.
+    """
+    count = len(series)
+    if count == 1:
+        return np.array([mser5(series[0])]) // 5
+    others = (series.sum(axis=0) - series) / (count - 1)
+    return mser5(others.T) // 5
+
+
+@dataclass(frozen=True, eq=False)
+class Batches:
+    """How batches make values and errors.
+
+    Few replicas have errors from their batches; many need fewer and longer groups of batches,
+    which are less correlated; from 20 replicas on, their own spread is all that counts.
 
     Attributes:
-        cut: batches that are left out as warm-up.
-        num_groups: groups per replica, of successive batches.
+        cuts: (R,) batches that are left out as warm-up.
+        weights: (R, B) how much each batch counts.
+        num_groups: groups per replica, of successive batches, for the errors.
     """
 
-    cut: int
-    num_groups: int
+    cuts: np.ndarray
+    weights: np.ndarray
 
-    @classmethod
-    def of(cls, num_batches: int, cut: int, num_replicas: int) -> Grouping:
-        """The grouping that leaves about 20 groups in all."""
-        left = num_batches - cut
-        return cls(cut, min(left, max(1, round(NUM_BATCHES / num_replicas))))
+    @property
+    def num_groups(self) -> int:
+        """As many as make about 20 in all."""
+        left = self.weights.shape[1] - int(self.cuts.max())
+        return min(left, max(1, round(NUM_BATCHES / len(self.cuts))))
 
-    def groups(self, batches: np.ndarray) -> np.ndarray:
-        """(G, R, ...) sums over groups of batches (R, B, ...); what fills no group is left out."""
-        left = np.moveaxis(batches, 1, 0)[self.cut :]
+    def mean(self, batches: np.ndarray) -> Estimate:
+        """Over (R, ...): the weighted mean of batches (R, B, ...).
+
+        As a ratio of sums: where a batch has more samples because the state was what it was, the
+        plain mean of batches would be biased.
+        """
+        spread = self.weights.reshape(*self.weights.shape, *[1] * (batches.ndim - 2))
+        return self.ratio(batches * spread, np.broadcast_to(spread, batches.shape))
+
+    def ratio(self, numerators: np.ndarray, denominators: np.ndarray) -> Estimate:
+        """Over (R, ...): the ratio of sums over batches (R, B, ...) of each replica."""
+        shape = (len(numerators), *numerators.shape[2:])
+        value, std_error = np.empty(shape), np.empty(shape)
+        for cut in np.unique(self.cuts):
+            rows = self.cuts == cut
+            above, below = numerators[rows, cut:], denominators[rows, cut:]
+            value[rows] = above.sum(axis=1) / below.sum(axis=1)
+            errors = Estimate.from_ratio(self._groups(above), self._groups(below))
+            std_error[rows] = errors.std_error
+        # A single group knows no error; an Estimate shows it as nan by its degrees of freedom.
+        known = np.nan_to_num(std_error) if self.num_groups == 1 else std_error
+        return Estimate(value, known, np.asarray(self.num_groups - 1.0))
+
+    def has_any(self, sums: np.ndarray) -> bool:
+        """Whether every replica has a positive sum over its batches (R, B)."""
+        kept = np.arange(sums.shape[1]) >= self.cuts[:, None]
+        return bool(((sums * kept).sum(axis=1) > 0.0).all())
+
+    def _groups(self, batches: np.ndarray) -> np.ndarray:
+        """(G, R', ...) sums over groups of batches (R', B', ...); the first may fill no group."""
+        left = np.moveaxis(batches, 1, 0)
         size = len(left) // self.num_groups
         used = left[len(left) - size * self.num_groups :]
         return used.reshape(self.num_groups, size, *left.shape[1:]).sum(axis=1)
-
-    def mean(self, batches: np.ndarray) -> Estimate:
-        """Over (R, ...): the mean of equally long batches (R, B, ...) of each replica."""
-        value = batches[:, self.cut :].mean(axis=1)
-        size = (batches.shape[1] - self.cut) // self.num_groups
-        errors = Estimate.from_samples(self.groups(batches) / size)
-        return Estimate(value, errors.std_error, errors.dof)
-
-    def ratio(self, numerators: np.ndarray, denominators: np.ndarray) -> Estimate:
-        """Over (R,): the ratio of sums over batches (R, B) of each replica."""
-        value = numerators[:, self.cut :].sum(axis=1) / denominators[:, self.cut :].sum(axis=1)
-        errors = Estimate.from_ratio(self.groups(numerators), self.groups(denominators))
-        return Estimate(value, errors.std_error, errors.dof)
 
 
 def replica_variables(name: str, dims: tuple[str, ...], estimate: Estimate) -> dict[str, Variable]:

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 
 def check_number(name: str, value: object, *, remedy: str) -> float:
-    """`value` as a finite float; a TypeError if it is no number."""
+    """`value` as a finite float; a ValueError if it is no number."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
-        raise TypeError(f"{name} is {value!r}; give {remedy}")
+        raise ValueError(f"{name} is {value!r}; give {remedy}")
     number = float(value)
     if not math.isfinite(number):
         raise ValueError(f"{name} is {value!r}; give {remedy}")
@@ -38,7 +38,7 @@ def check_nonnegative(name: str, value: object, *, remedy: str) -> float:
 def check_integer(name: str, value: object, *, minimum: int, remedy: str) -> int:
     """`value` as an int >= `minimum`; a float, even an integral one, is refused."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
-        raise TypeError(f"{name} is {value!r}; give {remedy}")
+        raise ValueError(f"{name} is {value!r}; give {remedy}")
     if not isinstance(value, Integral) or int(value) < minimum:
         raise ValueError(f"{name} is {value!r}; give {remedy}")
     return int(value)
@@ -51,7 +51,7 @@ def check_vector(name: str, values: ArrayLike, *, remedy: str) -> np.ndarray:
     except ValueError as error:
         raise ValueError(f"{name} is {values!r}; give {remedy}") from error
     if raw.dtype.kind not in "iuf":
-        raise TypeError(f"{name} is {values!r}; give {remedy}")
+        raise ValueError(f"{name} is {values!r}; give {remedy}")
     if raw.ndim != 1 or raw.size == 0:
         raise ValueError(f"{name} has shape {raw.shape}; give {remedy}")
     vector = raw.astype(np.float64)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from atlas.ensemble import (
 from ._checks import check_integer
 from ._results import RunInterrupted
 from ._subject import Subject
+
+AnyResult = TypeVar("AnyResult", bound=Result)
 
 # A chunk is what progress, interruption and threads count in.
 _MAX_CHUNKS = 64
@@ -64,9 +66,9 @@ class Ensemble:
     def run(
         self,
         task: ReplicaTask,
-        finish: Callable[[dict[str, np.ndarray], range], Result],
+        finish: Callable[[dict[str, np.ndarray], range], AnyResult],
         store: ChunkStore | None,
-    ) -> Result:
+    ) -> AnyResult:
         """`finish` of the joined arrays (replicas leading) of all chunks.
 
         Raises: `RunInterrupted` on Ctrl-C, with the result of the chunks that were finished.
@@ -114,7 +116,9 @@ def plan_ensemble(
     if num_threads is None:
         threads = 1 if executor is not None else min(os.cpu_count() or 1, len(planned))
     else:
-        threads = check_integer("num_threads", num_threads, minimum=1, remedy="an int >= 1, or None")
+        threads = check_integer(
+            "num_threads", num_threads, minimum=1, remedy="an int >= 1, or None"
+        )
     return Ensemble(
         indices, resolve_seed(given), given is not None, planned, threads, executor, progress
     )

@@ -61,7 +61,7 @@ def resolve_initial(initial: Any, subject: Subject, indices: range) -> Initial:
         initial: "empty"; "stationary"; a law of the gaps (`ProductGeometric` in jobs, or
             `ProductExponential` in the regime's units); or integers >= 0, (K,) or (replica, K):
             lengths by server, for a system with pauses ascending.
-    Raises: ValueError or TypeError that names the argument and the remedy.
+    Raises: ValueError that names the argument and the remedy.
     """
     is_paused = isinstance(subject.system, PausedSystem)
     law = _law(initial, subject)
@@ -70,9 +70,9 @@ def resolve_initial(initial: Any, subject: Subject, indices: range) -> Initial:
             raise ValueError(
                 f"initial is a law of {law.num_servers} gaps; give one of {subject.num_servers}"
             )
-        if getattr(subject.system, "buffer", None) is not None and not isinstance(law, EmptyStart):
+        if subject.buffer is not None and not isinstance(law, EmptyStart):
             raise ValueError(
-                f"initial is a law without bound, but buffer is {subject.system.buffer}; "
+                f"initial is a law without bound, but buffer is {subject.buffer}; "
                 "start 'empty' or from lengths"
             )
         return Initial(law.description, law, None, indices, is_paused)
@@ -117,7 +117,7 @@ def _check_lengths(initial: Any, subject: Subject, indices: range, ascending: bo
     try:
         given = np.asarray(initial, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise TypeError(
+        raise ValueError(
             f"initial is {initial!r}; give 'empty', 'stationary', a law of gaps or lengths"
         ) from error
     if given.shape not in ((size,), (len(indices), size)):
@@ -131,9 +131,10 @@ def _check_lengths(initial: Any, subject: Subject, indices: range, ascending: bo
         raise ValueError(f"initial{list(where)} is {given[where]}; give whole numbers of jobs >= 0")
     if given.max() > 2.0**52:
         raise ValueError(f"initial holds {given.max():.6g} jobs at a server; give at most 2^52")
-    buffer = getattr(subject.system, "buffer", None)
-    if buffer is not None and given.max() > buffer:
-        raise ValueError(f"initial holds {int(given.max())} jobs at a server, above buffer = {buffer}")
+    if subject.buffer is not None and given.max() > subject.buffer:
+        raise ValueError(
+            f"initial holds {int(given.max())} jobs at a server, above buffer = {subject.buffer}"
+        )
     if ascending and (np.diff(given, axis=-1) < 0.0).any():
         raise ValueError("initial of a system with pauses must ascend from rank to rank; sort it")
     return given.astype(np.int64)

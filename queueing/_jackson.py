@@ -35,7 +35,7 @@ class JacksonNetwork:
             From every station a job can leave (the network is open).
 
     Raises:
-        ValueError, TypeError: naming the argument, its value and the remedy.
+        ValueError: naming the argument, its value and the remedy.
 
     Source: [Jackson1957].  Cost: one sparse factorisation.
     """

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from atlas.ensemble import Estimate, Variable, mser5
+from atlas.ensemble import Estimate, Variable
 
-from ._batch_estimates import NUM_BATCHES, Grouping, replica_variables
+from ._batch_estimates import NUM_BATCHES, Batches, replica_variables, warmup_cuts
 from ._checks import check_integer, check_nonnegative, check_positive
 from ._engine import ENGINES, choose_engine
 from ._ensemble import check_num_ranks, describe, open_store, plan_ensemble
 from ._initial import resolve_initial
-from ._long_run_task import FLOW, SERIES, LongRunTask
+from ._long_run_task import FLOW, SERIES, WEIGHT, LongRunTask
 from ._observables import STATE_DIMS, check_observe
 from ._results import LongRun, UnstableError
 from ._sampling_plan import SamplingPlan
@@ -31,6 +31,7 @@ _RATIOS = {
     "wait": (("wait",), ("accepted",)),
     "time_to_service": (("wait",), ("accepted",)),
     "response": (("wait", "service"), ("accepted",)),
+    "total_at_events": (("total_at_events",), ("events",)),
 }
 
 
@@ -65,23 +66,23 @@ def long_run(
         system_or_regime, policy, initial, replicas, chunk, num_threads, executor, store, seed, key,
             engine, num_levels, progress: as in `simulate`.
         horizon: the length of each replica in the system's own clock, warm-up included.
-        warmup: "mser5", which cuts at most half by the mean number of jobs of all replicas; or the
-            time that is not averaged, below the horizon (0 for none).
+        warmup: "mser5", which cuts at most half by the number of jobs (each replica by the mean of
+            the others); or the time that is not averaged, below the horizon (0 for none).
         num_ranks: how many of the lowest ranks are kept.
         observe: the user's observables, name -> function of the ranked lengths (K,), averaged over
-            states about every 4 K events; compiled by `numba.njit` they cost about nothing.
+            states about every 8 K events; compiled by `numba.njit` they cost about nothing.
         throw: whether to refuse a system whose queues grow for ever; otherwise the averages are
             those of this horizon, and `attrs["result"]` says so.
 
     Returns: `LongRun`.
 
-    Raises: ValueError or TypeError that names the argument, its value and the remedy;
+    Raises: ValueError that names the argument, its value and the remedy;
         `UnstableError` (a ValueError); `RunInterrupted` on Ctrl-C.
 
     Source: batch means [Schmeiser1982]; MSER-5 [White1997].
 
     Cost: as `simulate`, plus about 4 ns per event ("markov"): time averages of every rank are
-    exact.  "leap" averages the states that arrivals by rank find: Poisson arrivals see time averages.
+    exact.  "leap" averages the states that arrivals by rank find, which see time averages (PASTA).
     """
     subject = resolve_subject(system_or_regime, policy)
     chosen = choose_engine(engine, subject)
@@ -98,7 +99,7 @@ def long_run(
     )
     problem = instability(subject)
     if not isinstance(throw, bool):
-        raise TypeError(f"throw is {throw!r}; give True or False")
+        raise ValueError(f"throw is {throw!r}; give True or False")
     if problem is not None and throw:
         raise UnstableError(f"{problem}; or pass throw=False to average over this horizon")
     levels = check_integer("num_levels", num_levels, minimum=1, remedy="an int >= 1")
@@ -106,7 +107,13 @@ def long_run(
     task = LongRunTask(
         subject=subject,
         engine=chosen.name,
-        plan=SamplingPlan(subject.num_servers, levels, subject.streams, functions),
+        plan=SamplingPlan(
+            subject.num_servers,
+            subject.policy is not None,
+            levels,
+            subject.streams,
+            functions,
+        ),
         initial=resolve_initial(initial, subject, ensemble.indices),
         seed=ensemble.seed,
         warmup=0.0 if cut is None else cut,
@@ -151,28 +158,24 @@ def _make_result(
     task: LongRunTask, arrays: dict[str, np.ndarray], indices: range, attrs: dict[str, Any]
 ) -> LongRun:
     """The result of all replicas: warm-up cut, values and errors per replica, exact counts."""
-    series = arrays.pop(SERIES)
-    # One cut for all: the mean over replicas is the least noisy series there is.
-    cut = mser5(series.mean(axis=0)) // (series.shape[1] // NUM_BATCHES) if task.mser5 else 0
-    grouping = Grouping.of(NUM_BATCHES, cut, len(indices))
+    series, weights = arrays.pop(SERIES), arrays.pop(WEIGHT)
+    cuts = warmup_cuts(series) if task.mser5 else np.zeros(len(indices), np.int64)
+    batches = Batches(cuts, weights)
     variables = {name: Variable(("replica",), arrays.pop(name)) for name in FLOW if name in arrays}
+    length = (task.horizon - task.warmup) / NUM_BATCHES
+    variables["warmup_cut"] = Variable(("replica",), task.warmup + length * cuts)
     sums = {name[4:]: arrays.pop(name) for name in list(arrays) if name.startswith("sum_")}
-    for name, batches in arrays.items():
-        dims = _dims(task, name, batches.ndim - 2)
-        estimate = grouping.mean(batches)
+    for name, values in arrays.items():
+        dims = _dims(task, name, values.ndim - 2)
+        estimate = batches.mean(values)
         variables.update(replica_variables(name, dims, estimate))
         if name == "gaps" and task.subject.scaling is not None:
             scale = task.subject.scaling.length
             scaled = Estimate(estimate.value / scale, estimate.std_error / scale, estimate.dof)
             variables.update(replica_variables("scaled_gaps", dims, scaled))
-    variables.update(_job_variables(task.subject, sums, grouping))
-    batch = (task.horizon - task.warmup) / NUM_BATCHES
-    attrs = {
-        **attrs,
-        "warmup_cut": task.warmup + cut * batch,
-        "num_groups": grouping.num_groups,
-        "unavailable": _reasons(task, variables),
-    }
+    variables.update(_job_variables(task.subject, sums, batches))
+    unavailable = _reasons(task, variables)
+    attrs = {**attrs, "num_groups": batches.num_groups, "unavailable": unavailable}
     coordinates = {"replica": np.array(indices)}
     if "tied_block_drift" in variables:
         coordinates["bound"] = np.arange(task.subject.num_servers)
@@ -180,22 +183,23 @@ def _make_result(
 
 
 def _job_variables(
-    subject: Subject, sums: dict[str, np.ndarray], grouping: Grouping
+    subject: Subject, sums: dict[str, np.ndarray], batches: Batches
 ) -> dict[str, Variable]:
     """Averages over jobs, where there were any."""
     variables = {}
     if subject.policy is not None:
-        messages = np.float64(subject.policy.messages_per_job(subject.system))
+        system, policy = subject.routed
+        messages = np.float64(policy.messages_per_job(system))
         variables["messages_per_job"] = Variable((), messages)
         variables["messages_per_job_std_error"] = Variable((), np.float64(0.0))
         variables["messages_per_job_dof"] = Variable((), np.float64(np.inf))
-    if not sums or not sums["accepted"][:, grouping.cut :].sum(axis=1).all():
-        return variables
     for name, (above, below) in _RATIOS.items():
-        if all(part in sums for part in above):
-            numerators = np.sum([sums[part] for part in above], axis=0)
-            denominators = np.sum([sums[part] for part in below], axis=0)
-            estimate = grouping.ratio(numerators, denominators)
+        if not all(part in sums for part in (*above, *below)):
+            continue
+        numerators = np.sum([sums[part] for part in above], axis=0)
+        denominators = np.sum([sums[part] for part in below], axis=0)
+        if batches.has_any(denominators):
+            estimate = batches.ratio(numerators, denominators)
             variables.update(replica_variables(name, (), estimate))
     return variables
 
@@ -209,13 +213,15 @@ def _reasons(task: LongRunTask, variables: dict[str, Variable]) -> dict[str, str
     }
     if task.subject.policy is None:
         about_jobs = "the system with pauses refuses events instead of routing jobs"
-    elif task.subject.system.arrival_rate == 0.0:
+    elif task.subject.routed[0].arrival_rate == 0.0:
         about_jobs = "it averages over jobs and arrival_rate is 0"
     elif task.engine == "leap":
         about_jobs = "engine 'leap' does not see it at unequal service rates; use engine='markov'"
     else:
         about_jobs = "a replica had no accepted job; raise horizon"
     reasons.update(dict.fromkeys([*_RATIOS, "messages_per_job"], about_jobs))
+    if task.engine != "markov":
+        reasons["total_at_events"] = f"engine {task.engine!r} does not average over single events"
     reasons.update(dict.fromkeys(["lengths", "utilisation", "throughput"], about_jobs))
     reasons.update(dict.fromkeys(FLOW, f"engine {task.engine!r} leaps over arrivals uncounted"))
     return {name: reason for name, reason in reasons.items() if name not in variables}

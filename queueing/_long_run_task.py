@@ -20,6 +20,7 @@ from ._subject import Subject
 # MSER-5 takes means of five: each of them is one batch.
 _WINDOWS_PER_BATCH = 5
 SERIES = "series_of_total"
+WEIGHT = "weight_of_batch"
 FLOW = ("num_arrivals", "num_departures", "num_lost", "initial_total", "final_total")
 
 
@@ -81,26 +82,21 @@ class LongRunTask:
 
     def _reduce(self, windows: list[Window]) -> dict[str, Any]:
         """The observables of one batch, without what is not kept."""
-        weights = np.array([window.weight for window in windows])
-        weights /= weights.sum()
-        means = {
-            name: sum(w * window.means[name] for w, window in zip(weights, windows, strict=True))
+        weight = sum(window.weight for window in windows)
+        means: dict[str, Any] = {
+            name: sum(window.weight / weight * window.means[name] for window in windows)
             for name in windows[0].means
         }
         sums = {
             f"sum_{name}": np.float64(sum(window.sums[name] for window in windows))
             for name in windows[0].sums
-            if name != "served"
         }
         ranked = means["lengths_ranked"]
         means["total"] = np.float64(ranked.sum())
         means["imbalance"] = np.float64(ranked[-1] - ranked[0])
         means["lengths_ranked"] = ranked[: self.num_ranks].copy()
         means["gaps"] = np.diff(means["lengths_ranked"], prepend=0.0)
-        if "served" in windows[0].sums:
-            duration = len(windows) * self.window
-            means["throughput"] = sum(window.sums["served"] for window in windows) / duration
-        return {**means, **sums}
+        return {**means, **sums, WEIGHT: np.float64(weight)}
 
     def _flow(self, run: Run, initial_total: int) -> dict[str, Any]:
         """Exact counts of jobs; what came in is what went out, what is there and what was lost."""

@@ -25,7 +25,7 @@ STATE_DIMS: dict[str, tuple[str, ...]] = {
     "tied_block_drift": ("bound",),
 }
 
-# Job variables, whose means are averages over jobs.
+# Job variables, whose means are averages over jobs (or events).
 JOB_DIMS: dict[str, tuple[str, ...]] = {
     "prob_wait": (),
     "prob_loss": (),
@@ -33,6 +33,8 @@ JOB_DIMS: dict[str, tuple[str, ...]] = {
     "response": (),
     "time_to_service": (),
     "messages_per_job": (),
+    # Over the states that events leave behind, which is another average than that over time.
+    "total_at_events": (),
 }
 
 _DIMS = ("time", "replica", "rank", "gap", "server", "level", "bound", "flow")
@@ -45,21 +47,23 @@ def check_observe(observe: Any) -> dict[str, StateFunction]:
         observe: None, or a mapping from names to functions of one ranked state, an int64 array
             (K,), that return a number or an array of fixed shape. Functions compiled by
             `numba.njit` are called from compiled code.
-    Raises: TypeError or ValueError that names the entry.
+    Raises: ValueError that names the entry.
     """
     if observe is None:
         return {}
     if not isinstance(observe, Mapping):
-        raise TypeError(
+        raise ValueError(
             f"observe is {observe!r}; give a mapping from names to functions of the ranked lengths"
         )
     for name, function in observe.items():
         if not isinstance(name, str) or not name.isidentifier():
-            raise TypeError(f"observe has the name {name!r}; give an identifier")
+            raise ValueError(f"observe has the name {name!r}; give an identifier")
         if name in STATE_DIMS or name in JOB_DIMS or name in _DIMS:
             raise ValueError(f"observe has {name!r}, which exists already; choose another name")
         if not callable(function) or isinstance(function, type):
-            raise TypeError(f"observe[{name!r}] is {function!r}; give a function of ranked lengths")
+            raise ValueError(
+                f"observe[{name!r}] is {function!r}; give a function of ranked lengths"
+            )
     return {name: StateFunction(name, function) for name, function in observe.items()}
 
 
@@ -87,7 +91,9 @@ class StateFunction:
         try:
             value = np.asarray(self._function(state.copy()), dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"observe[{self.name!r}] gave no number at {state}: {error}") from error
+            raise ValueError(
+                f"observe[{self.name!r}] gave no number at {state}: {error}"
+            ) from error
         if not np.isfinite(value).all():
             raise ValueError(f"observe[{self.name!r}] gave {value} at {state}; give finite values")
         return value

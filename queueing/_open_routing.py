@@ -16,7 +16,7 @@ def checked_routing(matrix: Any, size: int) -> sparse.csr_array:
     try:
         routing = sparse.csr_array(matrix, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise TypeError(
+        raise ValueError(
             f"routing_matrix is {matrix!r}; give a ({size}, {size}) array of probabilities"
         ) from error
     if routing.shape != (size, size):

@@ -29,7 +29,7 @@ class PausedSystem:
         service_rates: (K,) rates mu_k by rank.
 
     Raises:
-        ValueError, TypeError: naming the argument, its value and the remedy.
+        ValueError: naming the argument, its value and the remedy.
 
     Source: [P0].
     """

@@ -25,7 +25,7 @@ class RankStreams:
         service_rate: mu > 0.
 
     Raises:
-        ValueError, TypeError: naming the argument, its value and the remedy.
+        ValueError: naming the argument, its value and the remedy.
     """
 
     uniform_rate: float

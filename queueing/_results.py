@@ -57,17 +57,19 @@ class LongRun(Result, kind="queueing.LongRun"):
     """Averages over time and over jobs, one per replica, with errors from batch means.
 
     State variables are averages over time, job variables (``prob_wait``, ``prob_loss``, ``wait``,
-    ``response``, ``time_to_service``) averages over accepted jobs (``prob_loss``: over all). Each has
-    dims (replica, ...), and beside it ``NAME_std_error`` and ``NAME_dof``; `estimate` pools them.
-    ``num_arrivals``, ``num_departures``, ``num_lost``, ``initial_total`` and ``final_total`` (replica)
-    count jobs exactly over the whole run, warm-up included, where the engine sees them. `attrs` say
-    engine, seed, start, warm-up that was cut, batches and versions.
+    ``response``, ``time_to_service``) averages over accepted jobs (``prob_loss``: over all), and
+    ``total_at_events`` one over the states that events leave behind. Each has dims (replica, ...),
+    and beside it ``NAME_std_error`` and ``NAME_dof``; `estimate` pools them. ``num_arrivals``,
+    ``num_departures``, ``num_lost``, ``initial_total`` and ``final_total`` (replica) count the jobs
+    of the whole run, warm-up included, where the engine sees them; ``warmup_cut`` (replica) is the
+    time that was left out. `attrs` say engine, seed, start, warm-up rule, groups of batches and
+    versions.
     """
 
     def estimate(self, name: str) -> Estimate:
         """The mean with its standard error, from replicas and batch means pooled.
 
-        Raises: ValueError for an unknown name, and for what this run could not see, with the reason.
+        Raises: ValueError for an unknown name, and for what this run did not see, with the reason.
         """
         _refuse_unavailable(self, name)
         return super().estimate(name)

@@ -21,12 +21,14 @@ class SamplingPlan:
 
     Attributes:
         num_servers: K.
+        has_servers: whether servers have names, which ranks of a system with pauses have not.
         num_levels: levels of `occupancy`.
         streams: of the identities, where they hold.
         functions: the user's observables.
     """
 
     num_servers: int
+    has_servers: bool
     num_levels: int
     streams: RankStreams | None
     functions: dict[str, StateFunction]
@@ -37,16 +39,17 @@ class SamplingPlan:
         num_kept = max(1, _KEPT_BYTES // (8 * size)) if self.functions else 0
         drift = np.zeros(0 if streams is None else size)
         sampler = Sampler(
-            stride,
-            np.zeros(size, np.int64),
-            np.zeros(2, np.int64),
-            np.zeros(1),
-            np.zeros(self.num_levels),
-            drift,
-            drift if streams is None else streams.rank_rates.copy(),
-            0.0 if streams is None else float(streams.uniform_rate),
-            0.0 if streams is None else float(streams.service_rate),
-            np.zeros((num_kept, size), np.int64),
+            stride=stride,
+            ranked=np.zeros(size, np.int64),
+            count=np.zeros(2, np.int64),
+            tie=np.zeros(1),
+            reached=np.zeros(self.num_levels),
+            servers=np.zeros((2, size if self.has_servers else 0)),
+            drift=drift,
+            rank_rates=drift if streams is None else streams.rank_rates.copy(),
+            uniform_rate=0.0 if streams is None else float(streams.uniform_rate),
+            service_rate=0.0 if streams is None else float(streams.service_rate),
+            kept=np.zeros((num_kept, size), np.int64),
         )
         return sampler, Collected(self.functions)
 
@@ -54,6 +57,8 @@ class SamplingPlan:
         """The means over the samples of the window."""
         count = int(sampler.count[0])
         means: dict[str, Any] = {"occupancy": sampler.reached / (count * self.num_servers)}
+        if self.has_servers:
+            means["lengths"], means["utilisation"] = sampler.servers / count
         if self.num_servers > 1:
             means["prob_tie"] = sampler.tie[0] / count
         if self.streams is not None:

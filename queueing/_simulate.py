@@ -71,7 +71,7 @@ def simulate(
 
     Returns: `Snapshots`.
 
-    Raises: ValueError or TypeError that names the argument, its value and the remedy;
+    Raises: ValueError that names the argument, its value and the remedy;
         `RunInterrupted` on Ctrl-C, with the replicas that were finished.
 
     Cost: "markov" about 10 ns per event; "leap" about 3 us and 2 to 4 ns per server for every
@@ -90,7 +90,7 @@ def simulate(
         progress=progress,
     )
     if not isinstance(throw, bool):
-        raise TypeError(f"throw is {throw!r}; give True or False")
+        raise ValueError(f"throw is {throw!r}; give True or False")
     task = SnapshotTask(
         subject=subject,
         engine=chosen.name,

@@ -15,18 +15,18 @@ def instability(subject: Subject) -> str | None:
     for servers of one rate under a policy by ranks, the load of the upper ranks together; rho_k of
     a system with pauses.
     """
-    system = subject.system
-    if isinstance(system, PausedSystem):
+    if isinstance(subject.system, PausedSystem):
         try:
-            system.stationary_gaps()
+            subject.system.stationary_gaps()
         except ValueError as error:
             return str(error)
         return None
+    system, policy = subject.routed
     if system.buffer is not None or system.arrival_rate == 0.0:
         return None
     if system.load >= 1.0:
         return f"the load is {system.load:.9g}, so queues grow for ever; lower arrival_rate"
-    law = subject.policy.law(system)
+    law = policy.law(system)
     if law is None:
         return None
     fixed = system.arrival_rate * law.by_server
@@ -34,8 +34,9 @@ def instability(subject: Subject) -> str | None:
     if over.size:
         server = int(over[0])
         return (
-            f"server {server} receives {fixed[server]:.6g} jobs per unit of time whatever its length "
-            f"and serves {system.service_rates[server]:.6g}; change the policy or lower arrival_rate"
+            f"server {server} receives {fixed[server]:.6g} jobs per unit of time whatever its "
+            f"length and serves {system.service_rates[server]:.6g}; change the policy or lower "
+            "arrival_rate"
         )
     streams = subject.streams
     if streams is None:

@@ -16,7 +16,7 @@ def replica_indices(replicas: int | range) -> range:
     """`replicas` as a range of replica indices: R means 0, ..., R-1.
 
     Raises:
-        TypeError, ValueError: unless it is an int >= 1 or a non-empty range of indices >= 0.
+        ValueError: unless it is an int >= 1 or a non-empty range of indices >= 0.
     """
     if isinstance(replicas, range):
         if len(replicas) == 0 or min(replicas) < 0:

@@ -32,6 +32,18 @@ class Subject:
         return self.system.num_servers
 
     @property
+    def routed(self) -> tuple[System, Policy]:
+        """The system and its policy, of what routes jobs: not of a system with pauses."""
+        assert isinstance(self.system, System)
+        assert self.policy is not None
+        return self.system, self.policy
+
+    @property
+    def buffer(self) -> int | None:
+        """Most jobs at a server, or None."""
+        return self.system.buffer if isinstance(self.system, System) else None
+
+    @property
     def scaling(self) -> Scaling | None:
         """The regime's units, None without a regime."""
         return None if self.regime is None else self.regime.scaling
@@ -43,10 +55,10 @@ class Subject:
         They need servers of one rate, no buffer, exponential services, and a policy that treats
         servers alike.
         """
-        system = self.system
-        if not isinstance(system, System) or self.policy is None:
+        if isinstance(self.system, PausedSystem):
             return None
-        law = self.policy.law(system)
+        system, policy = self.routed
+        law = policy.law(system)
         if law is None or system.buffer is not None:
             return None
         is_plain = system.is_markov and system.is_exchangeable and system.service_rates[0] > 0.0
@@ -59,7 +71,7 @@ class Subject:
 def resolve_subject(system_or_regime: Any, policy: Any) -> Subject:
     """The Subject of a regime, of a system with pauses, or of a system under a policy.
 
-    Raises: TypeError or ValueError that names the argument and the remedy.
+    Raises: ValueError that names the argument and the remedy.
     """
     if isinstance(system_or_regime, Regime):
         if policy is not None:
@@ -67,15 +79,17 @@ def resolve_subject(system_or_regime: Any, policy: Any) -> Subject:
                 f"policy is {policy!r} beside a regime, which brings its own; leave it out"
             )
         regime = system_or_regime
-        if regime.policy is not None:
+        if isinstance(regime.system, System):
             check_policy(regime.policy, regime.system)
         return Subject(regime.system, regime.policy, regime)
     if isinstance(system_or_regime, PausedSystem):
         if policy is not None:
-            raise ValueError(f"policy is {policy!r}, but a system with pauses has none; leave it out")
+            raise ValueError(
+                f"policy is {policy!r}, but a system with pauses has none; leave it out"
+            )
         return Subject(system_or_regime, None, None)
     if not isinstance(system_or_regime, System):
-        raise TypeError(
+        raise ValueError(
             f"system_or_regime is {system_or_regime!r}; give a System, PausedSystem or Regime"
         )
     return Subject(system_or_regime, check_policy(policy, system_or_regime), None)

@@ -36,7 +36,7 @@ class System:
         travel_times: None; jobs reach their server at once.
 
     Raises:
-        ValueError, TypeError: naming the argument, its value and the remedy.
+        ValueError: naming the argument, its value and the remedy.
     """
 
     service_rates: np.ndarray
@@ -112,7 +112,7 @@ def _checked_service(service: Distribution | None) -> Distribution:
     if service is None:
         return Exponential()
     if not isinstance(service, Distribution):
-        raise TypeError(
+        raise ValueError(
             f"service is {service!r}; give a law of mean 1, such as Exponential() "
             "(an instance, not the class)"
         )

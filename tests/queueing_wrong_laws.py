@@ -1,4 +1,4 @@
-"""A plain simulation of marginal JSQ, right or with one fault, for tests that have to reject faults."""
+"""A plain simulation of marginal JSQ, right or with one fault that tests have to reject."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ from tests.queueing_joint_law import CAP
 
 @numba.njit(nogil=True)
 def _cell(lengths, scratch):
-    scratch[:] = lengths
-    scratch.sort()
+    for k in range(lengths.shape[0]):
+        place = k
+        while place > 0 and scratch[place - 1] > lengths[k]:
+            scratch[place] = scratch[place - 1]
+            place -= 1
+        scratch[place] = lengths[k]
     cell, factor = 0, 1
     for length in scratch:
         cell += min(length, CAP) * factor
@@ -36,18 +40,17 @@ def _shortest(lengths, first_of_ties):
 @numba.njit(nogil=True)
 def _events(size, arrival_rate, fraction, num_ticks, is_late, first_of_ties, joint, accepted):
     lengths = np.zeros(size, np.int64)
-    before = lengths.copy()
-    scratch = lengths.copy()
+    before, now, scratch = lengths.copy(), lengths.copy(), lengths.copy()
     threshold = arrival_rate / (arrival_rate + size)
     for tick in range(-num_ticks // 100, num_ticks):
         if tick >= 0:
             joint[_cell(lengths, scratch)] += 1.0 / num_ticks
-        seen = before.copy() if is_late else lengths
-        before = lengths.copy()
+        # The state before the last event, and the present one.
+        before[:], now[:] = now, lengths
         if np.random.random() < threshold:
             server = np.random.randint(size)
             if np.random.random() < fraction:
-                server = _shortest(seen, first_of_ties)
+                server = _shortest(before if is_late else lengths, first_of_ties)
             lengths[server] += 1
             accepted[server] += 1
         else:
@@ -61,7 +64,15 @@ def _seed(seed):
 
 
 def plain_chain(
-    size, arrival_rate, fraction, *, seed, num_ticks, replicas=48, is_late=False, first_of_ties=False
+    size,
+    arrival_rate,
+    fraction,
+    *,
+    seed,
+    num_ticks,
+    replicas=48,
+    is_late=False,
+    first_of_ties=False,
 ):
     """(R, cells) joint laws and (R, K) accepted jobs of K servers of rate 1, event by event.
 

@@ -165,5 +165,5 @@ def test_states_beyond_the_truncation_have_no_probability():
 
 def test_job_means_refuse_a_class_instead_of_a_policy():
     wrong: Any = JSQ
-    with pytest.raises(TypeError, match="class instead of an instance"):
+    with pytest.raises(ValueError, match="class instead of an instance"):
         LAW.job_mean("wait", policy=wrong)

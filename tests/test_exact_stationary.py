@@ -358,7 +358,7 @@ def test_impossible_requests_are_refused_by_name(call, message):
 )
 def test_wrong_types_are_refused_by_name(call, message):
     """C13: names and classes instead of instances, the known ones listed."""
-    with pytest.raises(TypeError, match=message):
+    with pytest.raises(ValueError, match=message):
         call()
 
 

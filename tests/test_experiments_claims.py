@@ -118,8 +118,8 @@ def test_the_table_of_the_projection_is_not_that_of_the_bridge():
     settings = solver_bias.EXPERIMENT.quick
     reference = TABLE["BridgeEuler"].bias
     error = np.full_like(reference, 0.008)
-    fits = (fit_power_law(np.array(STEPS), np.array(STEPS), np.ones(4)),) * 2
-    bias = solver_bias.Bias(reference, error, reference, error, fits)
+    fit = fit_power_law(np.array(STEPS), np.array(STEPS), np.ones(4))
+    bias = solver_bias.Bias(reference, error, reference, error, (fit, fit))
     claims = solver_bias.table_claims(dict.fromkeys(TABLE, bias), settings)
     assert claims[0].quantity.startswith("ProjectedEuler")
     assert not judge(claims)[0].holds

@@ -233,5 +233,5 @@ def test_bad_networks_are_refused_by_name(call, message):
 
 
 def test_routing_that_is_no_matrix_is_refused():
-    with pytest.raises(TypeError, match="routing_matrix"):
+    with pytest.raises(ValueError, match="routing_matrix"):
         JacksonNetwork([1.0], [2.0], "nowhere")

@@ -175,12 +175,16 @@ def test_bad_parameters_are_refused_by_name(arguments, message):
         ({"n": "100"}, "n is '100'"),
         ({"slack": None}, "slack is None"),
         ({"rank_probs": "jsq"}, "rank_probs is 'jsq'"),
-        ({"rankprobs": [1.0, 0.0, 0.0]}, "rankprobs"),
     ],
 )
 def test_wrong_types_are_refused_by_name(arguments, message):
-    with pytest.raises(TypeError, match=message):
+    with pytest.raises(ValueError, match=message):
         heavy_traffic(**(REFERENCE | arguments))
+
+
+def test_misspelt_keywords_are_refused():
+    with pytest.raises(TypeError, match="rankprobs"):
+        heavy_traffic(**(REFERENCE | {"rankprobs": [1.0, 0.0, 0.0]}))
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,5 @@
 """`simulate`: the same replica in any batch, exact times, and failures that are named."""
 
-import os
-import signal
-import subprocess
-import sys
-import textwrap
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -14,7 +9,6 @@ import numpy as np
 import pytest
 
 import atlas
-from atlas.ensemble import ChunkStore
 
 MODEL = atlas.reflected_atlas(num_particles=6, a=2.0, b=1.0)
 SCHEME = atlas.Splitting(step=0.05)
@@ -27,8 +21,10 @@ def run(**changes: Any) -> atlas.Solution:
 
 
 class TestReplicas:
-    @pytest.mark.parametrize("scheme", atlas.SCHEMES)
-    @pytest.mark.parametrize("num_particles", [1, 4, 6, 12])
+    @pytest.mark.parametrize(
+        ("scheme", "num_particles"),
+        [(scheme, 6) for scheme in atlas.SCHEMES] + [(atlas.Splitting, n) for n in (1, 4, 12)],
+    )
     def test_a_replica_is_the_same_in_any_batch(self, scheme, num_particles):
         options: dict[str, Any] = dict(
             model=atlas.reflected_atlas(num_particles, 2.0, 1.0), scheme=scheme(step=0.1)
@@ -382,152 +378,3 @@ class TestSolution:
         assert solution.gaps.shape == (3, 32, 2) and solution.regulators.shape == (3, 32, 2)
         with pytest.raises(ValueError, match="has none"):
             run(model=model, initial="empty")
-
-
-class TestCoupling:
-    @pytest.mark.parametrize("scheme", atlas.SCHEMES)
-    @pytest.mark.parametrize("factor", [2, 3, 4])
-    def test_a_coarse_run_has_the_noise_of_the_fine_one_and_its_own_law(self, scheme, factor):
-        """Free motion without a floor is linear in the noise: the coupled runs must end at the
-        same place, and variance and mean must be those of the law (4e4 replicas, z = 4.9)."""
-        model = atlas.RankDiffusion([0.0] * 5, [2.0] * 5, floor=False)
-        options: dict[str, Any] = dict(
-            model=model,
-            initial=np.arange(5.0),
-            replicas=8000,
-            times=[1.2],
-            observe={"total": lambda ranked: ranked.sum()},
-        )
-        fine = run(scheme=scheme(step=0.05), **options).values("total")[0]
-        coarse = run(scheme=scheme(step=0.05 * factor), noise_step=0.05, **options)
-        total = coarse.values("total")[0]
-        np.testing.assert_allclose(total, fine, atol=1e-4)
-        other = run(scheme=scheme(step=0.05 * factor), **options).values("total")[0]
-        assert np.std(other - fine) > 1
-        assert abs(np.var(total) / 12 - 1) < 4.9 * np.sqrt(2 / 8000)
-
-    @pytest.mark.parametrize("scheme", atlas.SCHEMES)
-    @pytest.mark.parametrize("factor", [2, 3])
-    def test_coupled_runs_have_the_law_of_uncoupled_ones(self, scheme, factor):
-        """Mean gaps with a floor, 6e4 replicas each, z = 4.9 (1e-6), detecting 4 %; and the
-        difference to the fine run has less than half the spread of independent ones."""
-        options: dict[str, Any] = dict(times=[1.2], replicas=60_000)
-        coarse = scheme(step=0.1 * factor)
-        coupled = run(scheme=coarse, noise_step=0.1, **options)
-        alone = run(scheme=coarse, key=1, **options)
-        one, two = coupled.estimate("gaps"), alone.estimate("gaps")
-        assert np.all(np.abs(one.value - two.value) < 4.9 * np.hypot(one.std_error, two.std_error))
-        fine = run(scheme=scheme(step=0.1), **options)
-        spread = lambda s: np.std(s.gaps[0] - fine.gaps[0], axis=0)  # noqa: E731
-        assert np.all(spread(coupled) < 0.6 * spread(alone))
-
-    @pytest.mark.parametrize("factor", [2, 3, 4, 5])
-    def test_coarse_increments_are_independent_standard_normals(self, factor):
-        """Flows of one segment: variance 1, no correlation between neighbours though they share a
-        fine increment. 1.3e5 draws, z = 4.9 (1e-6), detecting 1.4 %."""
-        from atlas._coupling import CoarseNoise
-        from atlas._noise import Noise
-        from atlas._problem import Plan
-
-        replicas = jnp.arange(2**14, dtype=jnp.uint32)[None, :]
-        fine = Noise(jnp.asarray([3, 4], jnp.uint32), replicas, 8, np.dtype("float32"))
-        one, three = jnp.float32(1.0), jnp.int32(3)
-        plan = Plan(one, one, one, three, three, jnp.uint32(7))
-        noise = CoarseNoise(fine, factor)
-        flows = [np.asarray(noise.flow_normals(plan, jnp.int32(j))).ravel() for j in range(4)]
-        correlation = np.cov(flows)
-        bound = 4.9 * np.sqrt(2 / flows[0].size)
-        np.testing.assert_allclose(correlation, np.eye(4), atol=bound)
-
-
-class TestFreeTruncation:
-    def test_the_bound_is_reported_and_a_budget_kept(self):
-        model = atlas.reflected_atlas(64, 2.0, 1.0, closure="free")
-        near = run(model=model, num_ranks=3, replicas=200, times=[0.5])
-        assert near.values("truncation_bound").shape == (3,)
-        assert near.values("truncation_bound")[-1] < 1e-3
-        with pytest.raises(atlas.SimulationError, match="far edge of a free truncation"):
-            run(model=model, num_ranks=60, replicas=200, times=[0.5])
-        kept = run(model=model, num_ranks=60, replicas=200, times=[0.5], throw=False)
-        assert "raise num_particles" in kept.result
-
-    def test_the_bound_covers_what_truncation_does(self):
-        """Same noise with 12 and 48 particles: where a path of the three lowest ranks differs, a
-        particle left out was there. The bound must exceed that fraction and not be absurd."""
-        options: dict[str, Any] = dict(
-            num_ranks=3, replicas=4000, times=[1.0], truncation_budget=1.0
-        )
-        small = run(model=atlas.reflected_atlas(12, 2.0, 1.0, closure="free"), **options)
-        large = run(model=atlas.reflected_atlas(48, 2.0, 1.0, closure="free"), **options)
-        differs = np.any(np.abs(small.ranked[0] - large.ranked[0]) > 1e-4, axis=1).mean()
-        bound = small.values("truncation_bound")[-1]
-        assert differs > 0
-        assert differs < bound < 100 * differs
-
-
-SCRIPT = """
-import os, signal, sys
-import atlas
-from atlas.ensemble import ChunkStore
-kill_after = int(sys.argv[2])
-save = ChunkStore.save
-count = 0
-def save_and_die(self, chunk, arrays):
-    global count
-    stored = save(self, chunk, arrays)
-    count += 1
-    if count == kill_after:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return stored
-ChunkStore.save = save_and_die
-model = atlas.reflected_atlas(6, 2.0, 1.0)
-sol = atlas.simulate(model, atlas.Splitting(step=0.05), times=[0.0, 0.33, 1.0], replicas=100,
-                     chunk=10, key=0, store=sys.argv[1], num_threads=1)
-print(count)
-"""
-
-
-class TestInterruption:
-    def test_a_killed_run_goes_on_to_the_same_result(self, tmp_path):
-        store = tmp_path / "store"
-        environment = dict(os.environ, PYTHONPATH=os.getcwd(), JAX_PLATFORMS="cpu")
-
-        def script(kill_after):
-            command = [sys.executable, "-c", textwrap.dedent(SCRIPT), str(store), str(kill_after)]
-            return subprocess.run(command, capture_output=True, text=True, env=environment)
-
-        killed = script(3)
-        assert killed.returncode == -signal.SIGKILL
-        finished = script(0)
-        assert finished.returncode == 0, finished.stderr
-        assert finished.stdout.strip() == "7"
-        again = run(replicas=100, chunk=10, store=store)
-        np.testing.assert_array_equal(again.ranked, run(replicas=100).ranked)
-
-    def test_ctrl_c_between_chunks_keeps_what_is_done(self, tmp_path, monkeypatch):
-        save = ChunkStore.save
-
-        def save_and_interrupt(self, chunk, arrays):
-            stored = save(self, chunk, arrays)
-            if chunk.start == 20:
-                raise KeyboardInterrupt
-            return stored
-
-        monkeypatch.setattr(ChunkStore, "save", save_and_interrupt)
-        with pytest.raises(atlas.SimulationInterrupted) as caught:
-            run(replicas=60, chunk=10, store=tmp_path / "s", num_threads=1)
-        partial = caught.value.solution
-        assert partial is not None and partial.ranked.shape[1] >= 20
-        monkeypatch.undo()
-        whole = run(replicas=60, chunk=10, store=tmp_path / "s")
-        np.testing.assert_array_equal(whole.ranked, run(replicas=60).ranked)
-        np.testing.assert_array_equal(partial.ranked, whole.ranked[:, : partial.ranked.shape[1]])
-
-    def test_a_store_of_other_settings_is_refused(self, tmp_path):
-        run(store=tmp_path / "s", chunk=16)
-        with pytest.raises(ValueError, match="step"):
-            run(store=tmp_path / "s", chunk=16, scheme=atlas.Splitting(step=0.1))
-        with pytest.raises(ValueError, match="key or a seed"):
-            run(store=tmp_path / "t", key=None)
-        with pytest.raises(ValueError, match="observe"):
-            run(store=tmp_path / "t", observe={"x": lambda ranked: ranked[0]})

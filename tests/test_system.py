@@ -90,7 +90,7 @@ def test_bad_values_are_refused_by_name(arguments, name):
     ],
 )
 def test_wrong_types_are_refused_by_name(arguments, name):
-    with pytest.raises(TypeError, match=name):
+    with pytest.raises(ValueError, match=name):
         System(**({"service_rates": [1.0, 1.0], "arrival_rate": 1.0} | arguments))
 
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from .._check import check_positive
 from .._collisions import count_pushes
 from .._model import RankDiffusion
-from .._noise import Noise
+from .._noise import Noise, from_slots
 from .._problem import Plan, Problem, State
 
 
@@ -30,6 +30,8 @@ class AbstractScheme(eqx.Module):
     order: ClassVar[float]
     #: Noise indices that a segment takes beyond one per step.
     extra_draws: ClassVar[int] = 0
+    #: Whether positions have to be kept in ascending order.
+    keeps_order: ClassVar[bool] = False
 
     @abc.abstractmethod
     def refusal(self, model: RankDiffusion) -> str | None:
@@ -52,11 +54,16 @@ def settle(problem: Problem, state: State, before, after) -> State:
     """The state after a flow that led to `before` without its pushes and to `after` with them."""
     if not problem.is_sorted:
         return State(after, state.regulators, state.peaks)
-    after = jnp.sort(after, axis=0)
+    after = problem.sort(after)
     regulators = state.regulators
     if regulators is not None:
-        regulators = regulators + count_pushes(before, after, problem.floor)
+        start, end = (from_slots(value, problem.num_particles) for value in (before, after))
+        regulators = regulators + count_pushes(start, end, problem.floor)
     return State(after, regulators, state.peaks)
+
+
+NEEDS_ONE_VARIANCE = "variances differ between ranks; BridgeEuler"
+NEEDS_SYMMETRY = "collisions are asymmetric; CollisionBridge"
 
 
 def rise_from_minimum(increment, variance, uniform):

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 
-from ._base import AbstractScheme, rise_from_minimum, settle
+from ._base import NEEDS_SYMMETRY, AbstractScheme, rise_from_minimum, settle
 
 
 class BridgeEuler(AbstractScheme):
@@ -12,20 +12,20 @@ class BridgeEuler(AbstractScheme):
 
     The free path has the drift and the variance of the particle's rank at the start of the step;
     I is the minimum of the Brownian bridge to S. Exact for one particle; weak order 1 with ranks.
-    Solves every model.
+    Solves every model with symmetric collisions: variances by rank and drifts by name included.
     """
 
     order: ClassVar[float] = 1.0
 
     def refusal(self, model):
-        return None
+        return None if model.has_symmetric_collisions else NEEDS_SYMMETRY
 
     def advance(self, problem, noise, state, plan, j):
         length = plan.length(j)
         x = state.positions
-        sigma = problem.rank_sigmas() * jnp.sqrt(length)
-        z, uniform = (problem.arrange(draw) for draw in noise.step_pairs(plan, j))
-        increment = problem.rank_drifts(x) * length + sigma * z
+        sigma = problem.sigma_of(x) * jnp.sqrt(length)
+        z, uniform = noise.step_pairs(plan, j)
+        increment = problem.drift_of(x) * length + sigma * z
         after = before = x + increment
         if problem.floor:
             after = jnp.maximum(before, rise_from_minimum(increment, sigma**2, uniform))

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import jax.numpy as jnp
 
-from ._base import AbstractScheme, settle
+from ._base import NEEDS_SYMMETRY, AbstractScheme, settle
 
 
 class ProjectedEuler(AbstractScheme):
@@ -12,19 +12,19 @@ class ProjectedEuler(AbstractScheme):
 
     Weak order 1/2 at a floor: the lowest gap comes out low by about 0.5826 sigma sqrt(h), on one
     particle E X_k = sum_{j <= k} E[S_j^+] / j exactly (Spitzer). Kept as the baseline that others
-    use and that tests reject. Solves every model.
+    use and that tests reject. Solves every model with symmetric collisions.
     """
 
     order: ClassVar[float] = 0.5
 
     def refusal(self, model):
-        return None
+        return None if model.has_symmetric_collisions else NEEDS_SYMMETRY
 
     def advance(self, problem, noise, state, plan, j):
         length = plan.length(j)
         x = state.positions
-        sigma = problem.rank_sigmas() * jnp.sqrt(length)
-        z = problem.arrange(noise.step_normals(plan, j))
-        before = x + (problem.rank_drifts(x) * length + sigma * z)
+        sigma = problem.sigma_of(x) * jnp.sqrt(length)
+        z = noise.step_normals(plan, j)
+        before = x + (problem.drift_of(x) * length + sigma * z)
         after = jnp.maximum(before, 0) if problem.floor else before
         return settle(problem, state, before, after)

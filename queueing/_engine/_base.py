@@ -55,7 +55,7 @@ class Engine(ABC):
 
     @abstractmethod
     def refusal(self, subject: Subject) -> str | None:
-        """Why this engine cannot simulate `subject`, as a clause with the remedy; None if it can."""
+        """Why this engine cannot simulate `subject`, with the remedy; None if it can."""
 
     @abstractmethod
     def prepare(self, subject: Subject, plan: SamplingPlan | None) -> Any:

@@ -17,7 +17,8 @@ from ._tally import tally_event
 from ._xoshiro import BELOW_ONE, BLOCK, fill_words, uniform_index
 
 # Entries of the clock, an int64 array that lives from one call to the next.
-TICK, CURSOR, NEXT_SAMPLE, LOST = range(4)
+TICK, CURSOR, NEXT_SAMPLE, ACCEPTED, LOST, FOUND_IDLE, TOTAL, TOTAL_SUM = range(8)
+CLOCK_ENTRIES = 8
 
 
 class EventRates(NamedTuple):
@@ -64,12 +65,13 @@ def build_event_loop(choose: Callable[..., int], averages: bool) -> Callable[...
         return np.uintp(draw_alias(uniform, cut, alias, 0, rates.num_cells)), 0
 
     @numba.njit(forceinline=True)
-    def apply(count, tick, words, pointers, rule, tables, rates, num_servers):
+    def apply(count, clock, words, pointers, rule, tables, rates, num_servers):
         lengths, order, position, first = pointers
         side, cut, alias, numbers, names = rule
         ranks, servers = tables
         shortest = lengths[np.uintp(order[0])]
-        lost = 0
+        tick, accepted, lost, found_idle = clock[TICK], 0, 0, 0
+        total, total_sum = clock[TOTAL], 0
         for k in range(count):
             view = QueueView(lengths, order, first, num_servers, shortest)
             word = np.int64(words[np.uintp(k)] >> np.uint64(11))
@@ -85,7 +87,17 @@ def build_event_loop(choose: Callable[..., int], averages: bool) -> Callable[...
                 shortest = level + 2 * up - 1
             if averages:
                 tally_event(ranks, servers, edge, server, level, up, tick + k + 1)
-        return lost
+                accepted += up
+                found_idle += level < up
+                total += 2 * up - 1
+                total_sum += total
+        clock[TICK] += count
+        clock[CURSOR] += count
+        clock[ACCEPTED] += accepted
+        clock[LOST] += lost
+        clock[FOUND_IDLE] += found_idle
+        clock[TOTAL] = total
+        clock[TOTAL_SUM] += total_sum
 
     @numba.njit(nogil=True)
     def run(queues, bank, words, clock, end, rates, numbers, names, ranks, servers, sampler):
@@ -109,7 +121,7 @@ def build_event_loop(choose: Callable[..., int], averages: bool) -> Callable[...
             if averages and clock[TICK] == clock[NEXT_SAMPLE]:
                 for k in range(size):
                     sampler.ranked[k] = lengths[order[k]]
-                take_sample(sampler)
+                take_sample(sampler, lengths)
                 clock[NEXT_SAMPLE] += sampler.stride
                 if sampler.count[1] > 0 and sampler.count[1] == sampler.kept.shape[0]:
                     break
@@ -122,9 +134,7 @@ def build_event_loop(choose: Callable[..., int], averages: bool) -> Callable[...
             if averages:
                 count = min(count, clock[NEXT_SAMPLE] - clock[TICK])
             fresh = pointer_to(words[clock[CURSOR] :])
-            clock[LOST] += apply(count, clock[TICK], fresh, pointers, rule, tables, rates, size)
-            clock[TICK] += count
-            clock[CURSOR] += count
+            apply(count, clock, fresh, pointers, rule, tables, rates, size)
 
     return run
 

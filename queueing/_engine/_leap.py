@@ -1,4 +1,4 @@
-"""Engine "leap": a thin stream by rank, everything between two of its arrivals in one exact leap."""
+"""Engine "leap": from one arrival by rank to the next in one exact leap."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from ._alias import alias_table
 from ._base import Engine, Run, Window
+from ._classes import server_classes
 from ._leap_interval import make_leap_scratch, make_leap_tables
 from ._leap_loop import LeapSums, LeapSystem, run_leaps
 from ._sampler import EMPTY_SAMPLER, Sampler
@@ -38,13 +39,13 @@ class LeapEngine(Engine):
         """Refuses buffers, other services, and policies that look at the state otherwise."""
         if subject.policy is None:
             return "a system with pauses has no special stream; use engine='pauses'"
-        system = subject.system
+        system, policy = subject.routed
         if not system.is_markov:
             return f"service is {system.service!r}; give service=Exponential()"
         if system.buffer is not None:
-            return f"buffer is {system.buffer}, which queues feel between arrivals; use engine='markov'"
-        if subject.policy.law(system) is None:
-            return f"{subject.policy!r} does not route by ranks; use engine='markov'"
+            return f"buffer is {system.buffer}, felt between special arrivals; use engine='markov'"
+        if policy.law(system) is None:
+            return f"{policy!r} does not route by ranks; use engine='markov'"
         return None
 
     def check_windows(self, subject: Subject, duration: float) -> None:
@@ -52,15 +53,14 @@ class LeapEngine(Engine):
         looks = _special_rate(subject) * duration / _stride(subject.num_servers)
         if looks < _MIN_LOOKS:
             raise ValueError(
-                f"engine 'leap' averages over the states that special arrivals find, of which about "
-                f"{looks:.3g} are looked at in each of the windows of length {duration:.6g}, fewer "
+                f"engine 'leap' averages over the states that special arrivals find, of which about"
+                f" {looks:.3g} are looked at in each of the windows of length {duration:.6g}, less "
                 f"than {_MIN_LOOKS:g}; raise horizon, or use engine='markov'"
             )
 
     def prepare(self, subject: Subject, plan: SamplingPlan | None) -> Any:
         """A function (lengths, sequence) -> Run."""
-        law = subject.policy.law(subject.system)
-        shared = _share(subject.system, law, plan)
+        shared = _share(subject, plan)
         return lambda lengths, sequence: _LeapRun(shared, lengths, sequence)
 
 
@@ -75,17 +75,14 @@ class _Shared:
     leap_system: LeapSystem
     servers: np.ndarray
     law: RoutingLaw
-    arrival_rate: float
     service_rates: np.ndarray
     plan: SamplingPlan | None
 
 
-def _share(system: Any, law: RoutingLaw, plan: SamplingPlan | None) -> _Shared:
+def _share(subject: Subject, plan: SamplingPlan | None) -> _Shared:
+    system, law = subject.routed[0], _law(subject)
     arrivals = system.arrival_rate * law.by_server
-    pairs = np.stack([arrivals, system.service_rates], axis=1)
-    rates, class_of = np.unique(pairs, axis=0, return_inverse=True)
-    servers = np.argsort(class_of.ravel(), kind="stable")
-    bounds = np.concatenate(([0], np.cumsum(np.bincount(class_of.ravel()))))
+    rates, servers, bounds = server_classes(arrivals, system.service_rates)
     num_ranks = int(np.flatnonzero(law.by_rank)[-1]) + 1 if law.by_rank.any() else 0
     leap_system = LeapSystem(
         system.arrival_rate * float(law.by_rank.sum()),
@@ -95,11 +92,18 @@ def _share(system: Any, law: RoutingLaw, plan: SamplingPlan | None) -> _Shared:
         np.ascontiguousarray(rates[:, 1]),
         float(rates.max()),
     )
-    return _Shared(leap_system, servers, law, system.arrival_rate, system.service_rates, plan)
+    return _Shared(leap_system, servers, law, system.service_rates, plan)
+
+
+def _law(subject: Subject) -> RoutingLaw:
+    system, policy = subject.routed
+    law = policy.law(system)
+    assert law is not None
+    return law
 
 
 def _special_rate(subject: Subject) -> float:
-    return subject.system.arrival_rate * float(subject.policy.law(subject.system).by_rank.sum())
+    return subject.routed[0].arrival_rate * float(_law(subject).by_rank.sum())
 
 
 def _stride(num_servers: int) -> int:
@@ -115,16 +119,13 @@ class _LeapRun(Run):
         self._scratch = make_leap_scratch(lengths.size)
         size = lengths.size if shared.plan is not None else 0
         self._sums = LeapSums(
-            np.argsort(self._lengths, kind="stable"),
-            np.zeros((2, size)),
+            np.argsort(self._lengths[:size], kind="stable"),
             np.zeros((2, size)),
             np.ones(1, np.int64),
         )
 
     def lengths(self) -> np.ndarray:
-        lengths = np.empty_like(self._lengths)
-        lengths[self._shared.servers] = self._lengths
-        return lengths
+        return self._by_name(self._lengths)
 
     def advance(self, duration: float) -> None:
         self._leap(duration, EMPTY_SAMPLER, False)
@@ -133,7 +134,7 @@ class _LeapRun(Run):
         plan = self._shared.plan
         assert plan is not None
         sums = self._sums
-        sums.ranks[:], sums.servers[:] = 0.0, 0.0
+        sums.ranks[:] = 0.0
         sampler, collected = plan.open(_stride(self._lengths.size))
         left = duration
         while left > 0.0:
@@ -142,34 +143,37 @@ class _LeapRun(Run):
         num_looks = int(sampler.count[0])
         if num_looks == 0:
             raise ValueError("no special arrival came in a window; raise horizon")
-        by_server = np.empty((2, self._lengths.size))
-        by_server[:, self._shared.servers] = sums.servers / num_looks
+        means = plan.close(sampler, collected)
+        for name in ("lengths", "utilisation"):
+            means[name] = self._by_name(means[name])
         ranks = sums.ranks / num_looks
-        means = {
-            "lengths_ranked": ranks[0],
-            "idle_servers": (1.0 - ranks[1]).sum(),
-            "lengths": by_server[0],
-            "utilisation": by_server[1],
-            **plan.close(sampler, collected),
-        }
-        return Window(means, self._job_sums(duration, ranks, by_server), float(num_looks))
+        means["lengths_ranked"] = ranks[0]
+        means["idle_servers"] = (1.0 - ranks[1]).sum()
+        means["throughput"] = self._shared.service_rates * means["utilisation"]
+        by_server = np.stack([means["lengths"], means["utilisation"]])
+        return Window(means, self._job_sums(num_looks, ranks, by_server), float(num_looks))
 
-    def _job_sums(self, duration: float, ranks: np.ndarray, by_server: np.ndarray) -> dict[str, Any]:
-        """Jobs are not seen one by one; their expected sums follow from the states (PASTA)."""
-        shared, law = self._shared, self._shared.law
-        num_jobs = shared.arrival_rate * duration
+    def _by_name(self, by_class: np.ndarray) -> np.ndarray:
+        """Values of servers in the order of their classes, in the order of their names."""
+        by_name = np.empty_like(by_class)
+        by_name[self._shared.servers] = by_class
+        return by_name
+
+    def _job_sums(
+        self, num_looks: int, ranks: np.ndarray, by_server: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        """Jobs are not seen one by one: for every look, one job as it would have fared (PASTA)."""
+        law, rates = self._shared.law, self._shared.service_rates
+        jobs = np.float64(num_looks)
         sums = {
-            "duration": np.float64(duration),
-            "accepted": np.float64(num_jobs),
+            "accepted": jobs,
             "lost": np.float64(0.0),
-            "waited": num_jobs * (law.by_rank @ ranks[1] + law.by_server @ by_server[1]),
-            "served": duration * shared.service_rates * by_server[1],
+            "waited": jobs * (law.by_rank @ ranks[1] + law.by_server @ by_server[1]),
         }
-        rates = shared.service_rates
         if (rates == rates[0]).all() and rates[0] > 0.0:
             found = law.by_rank @ ranks[0] + law.by_server @ by_server[0]
-            sums["wait"] = num_jobs * found / rates[0]
-            sums["service"] = np.float64(num_jobs / rates[0])
+            sums["wait"] = jobs * found / rates[0]
+            sums["service"] = jobs / rates[0]
         return sums
 
     def _leap(self, duration: float, sampler: Sampler, averages: bool) -> float:

@@ -98,7 +98,9 @@ def leap_class(lengths, start, stop, arrival_mean, service_mean, bank, tables, s
             moved = lengths[i] - length
             lengths[i] = reflect_given_change(length, moved, weights, low, count, log_ratio, side)
     elif num_near > 0:
-        _leap_near(lengths, num_near, arrival_mean, low_service, num_services, side, tables, scratch)
+        _leap_near(
+            lengths, num_near, arrival_mean, low_service, num_services, side, tables, scratch
+        )
 
 
 @numba.njit(nogil=True)
@@ -142,11 +144,14 @@ def _leap_near(lengths, num_near, arrival_mean, low_service, num_services, side,
 @numba.njit(nogil=True)
 def update_minima(lengths, minima):
     """Make `minima` exact; returns the least length of all."""
-    least = lengths[0]
-    for group in range(minima.shape[0]):
-        least_here = lengths[group * GROUP]
-        for i in range(group * GROUP, min(lengths.shape[0], (group + 1) * GROUP)):
-            least_here = min(least_here, lengths[i])
+    size = lengths.shape[0]
+    # Groups of constant size become vector instructions.
+    for group in range(size // GROUP):
+        start = group * GROUP
+        least_here = lengths[start]
+        for j in range(GROUP):
+            least_here = min(least_here, lengths[start + j])
         minima[group] = least_here
-        least = min(least, least_here)
-    return least
+    if size % GROUP > 0:
+        minima[-1] = lengths[size // GROUP * GROUP :].min()
+    return minima.min()

@@ -41,13 +41,11 @@ class LeapSums(NamedTuple):
     Attributes:
         order: (K,) int64, the servers by length when last looked at.
         ranks: (2, K) sums of ranked lengths, and of 1 where they are positive.
-        servers: (2, K) the same by server.
         countdown: (1,) special arrivals until the next look.
     """
 
     order: np.ndarray
     ranks: np.ndarray
-    servers: np.ndarray
     countdown: np.ndarray
 
 
@@ -113,9 +111,7 @@ def _look(lengths, sums, sampler):
     for k in range(lengths.shape[0]):
         sums.ranks[0, k] += ranked[k]
         sums.ranks[1, k] += ranked[k] > 0
-        sums.servers[0, k] += lengths[k]
-        sums.servers[1, k] += lengths[k] > 0
-    take_sample(sampler)
+    take_sample(sampler, lengths)
 
 
 @numba.njit(nogil=True)

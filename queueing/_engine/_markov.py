@@ -1,4 +1,4 @@
-"""Engine "markov": event by event, for exponential servers of any rates, with or without buffers."""
+"""Engine "markov": event by event, for exponential servers of any rates, with any buffers."""
 
 from __future__ import annotations
 
@@ -8,17 +8,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._base import Engine, Run, Window
-from ._event_loop import LOST, NEXT_SAMPLE, TICK, EventRates, build_event_loop, event_rates
+from ._event_loop import (
+    ACCEPTED,
+    CLOCK_ENTRIES,
+    CURSOR,
+    FOUND_IDLE,
+    LOST,
+    NEXT_SAMPLE,
+    TICK,
+    TOTAL,
+    TOTAL_SUM,
+    EventRates,
+    build_event_loop,
+    event_rates,
+)
 from ._ranked_queues import rank_queues, with_room
 from ._sampler import EMPTY_SAMPLER, Sampler
 from ._tally import (
-    ACCEPTED,
     AREA,
     FOUND,
     RANK_COLUMNS,
     SERVED,
     SERVER_COLUMNS,
-    WAITED,
     ZERO_TICKS,
     close_window,
 )
@@ -28,14 +39,20 @@ if TYPE_CHECKING:
     from .._sampling_plan import SamplingPlan
     from .._subject import Subject
 
-# Room in the table of levels at the first call of the loop, and at later ones: a queue gains at most
-# one job per tick, and a short run should not pay for a long table.
+# Room in the table of levels at the first call of the loop, and at later ones: a queue gains at
+# most one job per tick, and a short run should not pay for a long table.
 _FIRST_ROOM = 1 << 9
 _LAST_ROOM = 1 << 16
+# Ticks per server from one sample of the whole state to the next: about 1 ns per tick.
+_STRIDE = 8
 
 
 class MarkovEngine(Engine):
-    """The uniformised chain on the ranked-queues structure; every observable is seen exactly."""
+    """The uniformised chain on the ranked-queues structure.
+
+    Time averages of all ranks and of the idle servers are exact integrals over the window, job
+    averages are over all its jobs; what needs whole states is sampled every 8 K ticks.
+    """
 
     name = "markov"
 
@@ -43,20 +60,22 @@ class MarkovEngine(Engine):
         """Refuses what is no Markov chain of queue lengths under a policy."""
         if subject.policy is None:
             return "a system with pauses routes no jobs; use engine='pauses'"
-        if not subject.system.is_markov:
-            return f"service is {subject.system.service!r}; give service=Exponential()"
+        system, _ = subject.routed
+        if not system.is_markov:
+            return f"service is {system.service!r}; give service=Exponential()"
         return None
 
     def prepare(self, subject: Subject, plan: SamplingPlan | None) -> Any:
         """A function (lengths, sequence) -> Run."""
-        kernel = subject.policy.kernel(subject.system)
+        system, policy = subject.routed
+        kernel = policy.kernel(system)
         shared = _Shared(
             build_event_loop(kernel.choose, plan is not None),
-            event_rates(subject.system),
+            event_rates(system),
             kernel.numbers,
             kernel.names,
-            subject.system.arrival_rate + subject.system.total_service_rate,
-            subject.system.service_rates,
+            system.arrival_rate + system.total_service_rate,
+            system.service_rates,
             plan,
         )
         return lambda lengths, sequence: _MarkovRun(shared, lengths, sequence)
@@ -84,7 +103,8 @@ class _MarkovRun(Run):
         # How many ticks a window has is drawn apart from what happens in them.
         self._counts = np.random.Generator(np.random.PCG64(sequence.spawn(1)[0]))
         self._words = np.empty(BLOCK, np.uint64)
-        self._clock = np.array([0, BLOCK, 0, 0], np.int64)
+        self._clock = np.zeros(CLOCK_ENTRIES, np.int64)
+        self._clock[CURSOR], self._clock[TOTAL] = BLOCK, lengths.sum()
         size = lengths.size if shared.plan is not None else 0
         self._ranks = np.zeros((size, RANK_COLUMNS), np.int64)
         self._servers = np.zeros((size, SERVER_COLUMNS), np.int64)
@@ -107,44 +127,47 @@ class _MarkovRun(Run):
         assert plan is not None
         num_ticks = self._num_ticks(duration)
         self._ranks[:], self._servers[:] = 0, 0
-        self._clock[LOST] = 0
+        self._clock[[ACCEPTED, LOST, FOUND_IDLE, TOTAL_SUM]] = 0
+        before = self._queues.lengths.copy()
         # A window of N ticks has N + 1 states; given N each is held equally long in the mean.
-        sampler, collected = plan.open(4 * self._queues.lengths.size)
+        sampler, collected = plan.open(_STRIDE * self._queues.lengths.size)
         self._run_ticks(num_ticks, sampler, collected)
         num_states = num_ticks + 1
         close_window(self._ranks, self._queues.lengths[self._queues.order], num_states)
-        close_window(self._servers, self._queues.lengths, num_states)
         self._count_flow()
         means = {
             "lengths_ranked": self._ranks[:, AREA] / num_states,
             "idle_servers": self._ranks[:, ZERO_TICKS].sum() / num_states,
-            "lengths": self._servers[:, AREA] / num_states,
-            "utilisation": 1.0 - self._servers[:, ZERO_TICKS] / num_states,
+            "throughput": self._servers[:, SERVED] / duration,
             **plan.close(sampler, collected),
         }
-        return Window(means, self._job_sums(duration))
+        return Window(means, self._job_sums(before))
 
-    def _job_sums(self, duration: float) -> dict[str, Any]:
-        accepted = self._servers[:, ACCEPTED]
+    def _job_sums(self, before: np.ndarray) -> dict[str, Any]:
+        rates = self._shared.service_rates
+        found, served = self._servers[:, FOUND], self._servers[:, SERVED]
+        accepted = served + self._queues.lengths - before
+        num_accepted = self._clock[ACCEPTED]
         with np.errstate(divide="ignore", invalid="ignore"):
-            waits = np.where(
-                self._servers[:, FOUND] > 0, self._servers[:, FOUND] / self._shared.service_rates, 0
-            )
-            services = np.where(accepted > 0, accepted / self._shared.service_rates, 0)
+            # Given what it finds, a job waits the services of those before it, in the mean.
+            waits = np.where(found > 0, found / rates, 0.0).sum()
+            services = np.where(accepted > 0, accepted / rates, 0.0).sum()
         return {
-            "duration": np.float64(duration),
-            "accepted": accepted.sum(),
-            "lost": self._clock[LOST].copy(),
-            "waited": self._servers[:, WAITED].sum(),
-            "wait": waits.sum(),
-            "service": services.sum(),
-            "served": self._servers[:, SERVED].copy(),
+            "accepted": np.float64(num_accepted),
+            "lost": np.float64(self._clock[LOST]),
+            "waited": np.float64(num_accepted - self._clock[FOUND_IDLE]),
+            "wait": waits,
+            "service": services,
+            "events": np.float64(num_accepted + served.sum()),
+            "total_at_events": np.float64(self._clock[TOTAL_SUM]),
         }
 
     def _count_flow(self) -> None:
-        lost = int(self._clock[LOST])
-        self._flow["arrivals"] += int(self._servers[:, ACCEPTED].sum()) + lost
-        self._flow["departures"] += int(self._servers[:, SERVED].sum())
+        """Jobs of the window, counted apart from the queues themselves."""
+        departures = int(self._servers[:, SERVED].sum())
+        accepted, lost = int(self._clock[ACCEPTED]), int(self._clock[LOST])
+        self._flow["arrivals"] += accepted + lost
+        self._flow["departures"] += departures
         self._flow["lost"] += lost
 
     def _num_ticks(self, duration: float) -> int:

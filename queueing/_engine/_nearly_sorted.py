@@ -36,7 +36,7 @@ def rank_nearly_sorted(lengths, order, ranked):
 
 @numba.njit(nogil=True)
 def _insert(order, ranked, gap, budget):
-    """Sort the entries that are `gap` apart by insertion; False if it takes more than `budget` moves."""
+    """Sort entries that are `gap` apart by insertion; False past `budget` moves."""
     for k in range(gap, ranked.shape[0]):
         length, server = ranked[k], order[k]
         place = k

@@ -1,7 +1,7 @@
 """Alias tables of one word per cell, for laws that change with every interval.
 
-A cell holds its 53-bit cut in the upper bits and its alias in the lower 11; one random word draws:
-the upper bits of its product with the number of cells choose one, the lower are compared with its cut.
+A cell holds its 53-bit cut in the upper bits and its alias in the lower 11. One random word draws:
+of its product with the number of cells the upper bits choose one, the lower meet its cut.
 """
 
 from __future__ import annotations
@@ -19,39 +19,38 @@ _LOW_BITS = (1 << 53) - 1
 
 
 class PackedAlias(NamedTuple):
-    """A table and the scratch to fill it.
+    """A table and what it is filled from.
 
     Attributes:
         cells: (MAX_CELLS,) uint64, of which the first ones are in use.
-        weights: scratch for the weights.
-        cut, alias, stack: (MAX_CELLS,) scratch.
+        weights: (m,) float64, proportional to the law.
+        cut, alias: (MAX_CELLS,) scratch.
     """
 
     cells: np.ndarray
     weights: np.ndarray
     cut: np.ndarray
     alias: np.ndarray
-    stack: np.ndarray
 
 
 def make_packed_alias(num_weights: int) -> PackedAlias:
-    """An empty table whose weights may need `num_weights` entries of scratch."""
+    """An empty table whose weights may need `num_weights` entries."""
     return PackedAlias(
         np.empty(MAX_CELLS, np.uint64),
         np.empty(num_weights),
         np.empty(MAX_CELLS),
-        np.empty(MAX_CELLS, np.int64),
         np.empty(MAX_CELLS, np.int64),
     )
 
 
 @numba.njit(nogil=True)
 def fill_packed(table, count):
-    """Fill the table's first `count` cells from as many weights."""
-    fill_alias(table.weights[:count], table.cut[:count], table.alias[:count], table.stack[:count])
-    for i in range(count):
-        cut = min(np.int64(table.cut[i] * 9007199254740992.0), _LOW_BITS)
-        table.cells[i] = (np.uint64(cut) << np.uint64(MAX_BITS)) | np.uint64(table.alias[i])
+    """Fill the table's first `count` cells from as many weights, which stay as they are."""
+    cells, cut, alias = table.cells, table.cut, table.alias
+    fill_alias(table.weights[:count], cut[:count], alias[:count])
+    for k in range(count):
+        whole = min(np.int64(cut[k] * 9007199254740992.0), _LOW_BITS)
+        cells[k] = (np.uint64(whole) << np.uint64(MAX_BITS)) | np.uint64(alias[k])
 
 
 @numba.njit(forceinline=True)

@@ -39,12 +39,16 @@ class PausesEngine(Engine):
     def refusal(self, subject: Subject) -> str | None:
         """Refuses everything but a system with pauses."""
         if not isinstance(subject.system, PausedSystem):
-            return "only a system with pauses runs on it; use regime.with_pauses(), or engine='auto'"
+            return (
+                "only a system with pauses runs on it; use regime.with_pauses(), or engine='auto'"
+            )
         return None
 
     def prepare(self, subject: Subject, plan: SamplingPlan | None) -> Any:
         """A function (lengths, sequence) -> Run."""
-        rates = np.concatenate((subject.system.arrival_rates, subject.system.service_rates))
+        system = subject.system
+        assert isinstance(system, PausedSystem)
+        rates = np.concatenate((system.arrival_rates, system.service_rates))
         # Without any rate there are no ticks, and the table is never read.
         weights = rates if rates.any() else np.ones(rates.size)
         shared = _Shared(PauseRates(*alias_table(weights)), float(rates.sum()), plan)
@@ -83,7 +87,7 @@ class _PausesRun(Run):
         plan = self._shared.plan
         assert plan is not None
         self._table[:] = 0
-        sampler, collected = plan.open(4 * self._gaps.size)
+        sampler, collected = plan.open(8 * self._gaps.size)
         num_states = self._run_ticks(duration, sampler, collected) + 1
         pending = self._gaps * (num_states - self._table[:, SINCE])
         gaps = (self._table[:, AREA] + pending) / num_states

@@ -58,7 +58,7 @@ def run_pauses(gaps, bank, words, clock, end, rates, table, sampler, averages):
             for k in range(size):
                 length += gaps[k]
                 sampler.ranked[k] = length
-            take_sample(sampler)
+            take_sample(sampler, sampler.ranked)
             clock[NEXT_SAMPLE] += sampler.stride
             if sampler.count[1] > 0 and sampler.count[1] == sampler.kept.shape[0]:
                 break

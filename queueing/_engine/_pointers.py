@@ -6,6 +6,7 @@ event. Pointers are indexed like arrays, but nobody counts them and nobody check
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numba
@@ -14,8 +15,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 
-@intrinsic
-def pointer_to(typing_context: Any, array: Any) -> Any:
+def _pointer_to(typing_context: Any, array: Any) -> Any:
     """The pointer to the first entry of a contiguous array, which must outlive it."""
     del typing_context
     if not isinstance(array, types.Array) or array.layout != "C":
@@ -27,8 +27,7 @@ def pointer_to(typing_context: Any, array: Any) -> Any:
     return types.CPointer(array.dtype)(array), codegen
 
 
-@intrinsic
-def shifted(typing_context: Any, pointer: Any, count: Any) -> Any:
+def _shifted(typing_context: Any, pointer: Any, count: Any) -> Any:
     """The pointer `count` entries further on."""
     del typing_context
     if not isinstance(pointer, types.CPointer):
@@ -39,3 +38,8 @@ def shifted(typing_context: Any, pointer: Any, count: Any) -> Any:
         return cgutils.gep_inbounds(builder, arguments[0], arguments[1])
 
     return pointer(pointer, types.intp), codegen
+
+
+# pointer_to(array) and shifted(pointer, count): numba passes the typing context by itself.
+pointer_to: Callable[..., Any] = intrinsic(_pointer_to)
+shifted: Callable[..., Any] = intrinsic(_shifted)

@@ -9,7 +9,6 @@ import numpy as np
 
 from atlas.ensemble import check_memory
 
-
 # Below it a look at the memory that is left costs more than the table.
 _MANY_LEVELS = 1 << 20
 

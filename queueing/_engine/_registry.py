@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ._base import Engine
+from ._classes import server_classes
 from ._leap import LeapEngine
 from ._markov import MarkovEngine
 from ._pauses import PausesEngine
@@ -59,13 +58,13 @@ def _cheapest(subject: Subject) -> Engine:
 
 def _leap_advantage(subject: Subject) -> float:
     """Time of the events between two special arrivals over the time of one leap."""
-    system = subject.system
-    law = subject.policy.law(system)
+    system, policy = subject.routed
+    law = policy.law(system)
+    assert law is not None
     special_rate = system.arrival_rate * float(law.by_rank.sum())
     if special_rate == 0.0:
         return 0.0
     num_events = (system.arrival_rate + system.total_service_rate) / special_rate
-    pairs = np.stack([law.by_server, system.service_rates], axis=1)
-    num_classes = len(np.unique(pairs, axis=0))
+    num_classes = len(server_classes(law.by_server, system.service_rates)[0])
     leap = _PER_CLASS * num_classes + _PER_QUEUE * system.num_servers
     return _PER_EVENT * num_events / leap

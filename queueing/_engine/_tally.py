@@ -13,39 +13,33 @@ import numpy as np
 # Columns of the table of ranks, one row per position in the order of lengths.
 AREA, SINCE, ZERO_TICKS, ZERO_SINCE = range(4)
 RANK_COLUMNS = 4
-# The table of servers has the same first columns, and counts of jobs.
-ACCEPTED, FOUND, WAITED, SERVED = range(4, 8)
-SERVER_COLUMNS = 8
+# Columns of the table of servers: the sum of the lengths that accepted jobs found, and how many
+# jobs left. Accepted are those that left and those that are more than at the beginning.
+FOUND, SERVED = range(2)
+SERVER_COLUMNS = 2
 
 
 @numba.njit(forceinline=True)
 def tally_event(ranks, servers, edge, server, level, up, tick):
-    """Account for a change at `tick` of a ranked and of a server's length, both `level` before."""
-    rank_row = np.uintp(edge) * np.uintp(RANK_COLUMNS)
-    row = np.uintp(server) * np.uintp(SERVER_COLUMNS)
-    ranks[rank_row + np.uintp(AREA)] += level * (tick - ranks[rank_row + np.uintp(SINCE)])
-    ranks[rank_row + np.uintp(SINCE)] = tick
-    servers[row + np.uintp(AREA)] += level * (tick - servers[row + np.uintp(SINCE)])
-    servers[row + np.uintp(SINCE)] = tick
-    servers[row + np.uintp(ACCEPTED)] += up
-    servers[row + np.uintp(SERVED)] += 1 - up
+    """Account for a change at `tick` of the ranked length at position `edge`, `level` before."""
+    row = np.uintp(edge) * np.uintp(RANK_COLUMNS)
+    ranks[row + np.uintp(AREA)] += level * (tick - ranks[row + np.uintp(SINCE)])
+    ranks[row + np.uintp(SINCE)] = tick
+    place = np.uintp(server) * np.uintp(SERVER_COLUMNS)
     if up == 1:
-        servers[row + np.uintp(FOUND)] += level
-        servers[row + np.uintp(WAITED)] += level > 0
+        servers[place + np.uintp(FOUND)] += level
         if level == 0:
-            zero_since = rank_row + np.uintp(ZERO_SINCE)
-            idle_since = row + np.uintp(ZERO_SINCE)
-            ranks[rank_row + np.uintp(ZERO_TICKS)] += tick - ranks[zero_since]
-            servers[row + np.uintp(ZERO_TICKS)] += tick - servers[idle_since]
-    elif level == 1:
-        ranks[rank_row + np.uintp(ZERO_SINCE)] = tick
-        servers[row + np.uintp(ZERO_SINCE)] = tick
+            ranks[row + np.uintp(ZERO_TICKS)] += tick - ranks[row + np.uintp(ZERO_SINCE)]
+    else:
+        servers[place + np.uintp(SERVED)] += 1
+        if level == 1:
+            ranks[row + np.uintp(ZERO_SINCE)] = tick
 
 
 @numba.njit(nogil=True)
-def close_window(table, lengths, num_states):
+def close_window(ranks, ranked, num_states):
     """Add to the integrals what is pending after `num_states` states of the window."""
-    for k in range(lengths.shape[0]):
-        table[k, AREA] += lengths[k] * (num_states - table[k, SINCE])
-        if lengths[k] == 0:
-            table[k, ZERO_TICKS] += num_states - table[k, ZERO_SINCE]
+    for k in range(ranked.shape[0]):
+        ranks[k, AREA] += ranked[k] * (num_states - ranks[k, SINCE])
+        if ranked[k] == 0:
+            ranks[k, ZERO_TICKS] += num_states - ranks[k, ZERO_SINCE]

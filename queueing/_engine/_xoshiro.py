@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numba
@@ -39,9 +40,8 @@ def make_bank(sequence: np.random.SeedSequence) -> RandomBank:
     return RandomBank(np.ascontiguousarray(words[:, :-1]), np.ascontiguousarray(words[:, -1]))
 
 
-@intrinsic
-def _step_lanes(typing_context: Any, lanes: Any, out: Any) -> Any:
-    """One step of all lanes, as vectors of NUM_LANES words, whatever the compiler would make of a loop."""
+def _step_of_lanes(typing_context: Any, lanes: Any, out: Any) -> Any:
+    """One step of all lanes as one vector, whatever the compiler would make of a loop."""
     del typing_context
     vector = ir.VectorType(ir.IntType(64), NUM_LANES)
 
@@ -72,6 +72,10 @@ def _step_lanes(typing_context: Any, lanes: Any, out: Any) -> Any:
         builder.store(result, target, align=8)
 
     return types.void(types.CPointer(types.uint64), types.CPointer(types.uint64)), codegen
+
+
+# _step_lanes(lanes, out), two pointers: numba passes the typing context by itself.
+_step_lanes: Callable[..., None] = intrinsic(_step_of_lanes)
 
 
 @numba.njit(nogil=True)
@@ -119,7 +123,7 @@ def next_exponential(side: np.ndarray) -> float:
 
 
 @numba.njit(forceinline=True)
-def uniform_index(uniform: float, count: int) -> int:
+def uniform_index(uniform: float, count: int) -> np.int64:
     """The index in 0 ... count - 1 that a number in [0, 1) stands for; count below 2^22.
 
     In integers, because `count` is often fresh from memory: the conversion of `uniform` does not

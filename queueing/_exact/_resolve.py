@@ -18,7 +18,7 @@ def resolve_chain(subject: Any, policy: Any, *, max_length: int, max_states: int
     """The chain of a regime, of a system under a policy, or of a system with pauses.
 
     Raises:
-        TypeError, ValueError: naming the argument, its value and the remedy; in particular the
+        ValueError: naming the argument, its value and the remedy; in particular the
             number of states when it exceeds `max_states`.
     """
     cap = check_integer("max_length", max_length, minimum=1, remedy="an int >= 1, jobs at a server")

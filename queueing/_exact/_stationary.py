@@ -52,7 +52,7 @@ def exact_stationary(
         The law, its means and its errors.
 
     Raises:
-        ValueError, TypeError: bad arguments; too many states; no stationary law, or no unique one.
+        ValueError: bad arguments; too many states; no stationary law, or no unique one.
         RuntimeError: the linear solve failed its residual check.
 
     Source: elimination [GrassmannTaksarHeyman1985]; the rest our derivation.

@@ -92,7 +92,7 @@ def exact_transient(
         The laws, their means and their errors.
 
     Raises:
-        ValueError, TypeError: naming the argument, its value and the remedy.
+        ValueError: naming the argument, its value and the remedy.
 
     Source: [Jensen1953]; the bound is our derivation.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,7 +49,7 @@ class Kernel(NamedTuple):
         names: (m',) int64, every integer of the policy.
     """
 
-    choose: Callable[..., int]
+    choose: Callable[..., Any]
     numbers: np.ndarray
     names: np.ndarray
 
@@ -89,5 +89,5 @@ class Policy(ABC):
         """The compiled rule for event loops; by default that of `law`."""
         law = self.law(system)
         if law is None:
-            raise TypeError(f"{type(self).__name__} must define law or kernel")
+            raise ValueError(f"{type(self).__name__} must define law or kernel")
         return Kernel(choose_by_law, *law_parameters(law.by_rank, law.by_server))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numba
 import numpy as np
@@ -21,7 +22,7 @@ from ._random import Random
 class Marginal(Policy):
     """A stream of the given rate, or fraction of all arrivals, by `policy`, the rest by `base`.
 
-    Each job belongs to the stream with probability f = fraction = rate / arrival_rate, independently:
+    Each job is of the stream with probability f = fraction = rate / arrival_rate, independently:
 
         P(server i) = f P_policy(server i) + (1 - f) P_base(server i) .
 
@@ -33,7 +34,7 @@ class Marginal(Policy):
         rate: the stream's jobs per unit of time, at most the system's arrival rate; or None.
         fraction: the stream's share of all arrivals, in [0, 1]; or None.  Give one of the two.
         base: the policy of the other jobs.
-    Raises: ValueError or TypeError that names the argument.
+    Raises: ValueError that names the argument.
     Source: [P0], [P1].
     """
 
@@ -46,13 +47,15 @@ class Marginal(Policy):
         for name in ("policy", "base"):
             given = getattr(self, name)
             if not isinstance(given, Policy):
-                raise TypeError(f"{name} is {given!r}; give a policy instance such as Random()")
+                raise ValueError(f"{name} is {given!r}; give a policy instance such as Random()")
         if (self.rate is None) == (self.fraction is None):
             raise ValueError(
                 f"rate is {self.rate!r} and fraction is {self.fraction!r}; give exactly one of them"
             )
         if self.rate is not None:
-            check_nonnegative("rate", self.rate, remedy="a finite rate >= 0 of jobs per unit of time")
+            check_nonnegative(
+                "rate", self.rate, remedy="a finite rate >= 0 of jobs per unit of time"
+            )
         if self.fraction is not None:
             remedy = "a share of all arrivals, from 0 to 1"
             if check_nonnegative("fraction", self.fraction, remedy=remedy) > 1.0:
@@ -69,7 +72,9 @@ class Marginal(Policy):
         """(..., K): the mixture of the two laws."""
         fraction = self.fraction_of(system)
         special = self.policy.routing_probabilities(lengths, system)
-        return fraction * special + (1.0 - fraction) * self.base.routing_probabilities(lengths, system)
+        return fraction * special + (1.0 - fraction) * self.base.routing_probabilities(
+            lengths, system
+        )
 
     def messages_per_job(self, system: System) -> float:
         """The mixture of what the two policies ask."""
@@ -108,7 +113,7 @@ class Marginal(Policy):
 
 
 @functools.cache
-def _build_choice(special: Callable[..., int], base: Callable[..., int]) -> Callable[..., int]:
+def _build_choice(special: Callable[..., Any], base: Callable[..., Any]) -> Callable[..., Any]:
     """The compiled coin; one per pair of rules, not per value of their parameters."""
 
     @numba.njit(forceinline=True)

@@ -26,7 +26,7 @@ class PowerOfD(Policy):
     Arguments:
         num_choices: d, from 1 to the number of servers.
         replacement: whether a server can be sampled twice.
-    Raises: ValueError or TypeError that names the argument.
+    Raises: ValueError that names the argument.
     Source: [Mitzenmacher2001], [VvedenskayaDobrushinKarpelevich1996].
     """
 
@@ -37,7 +37,7 @@ class PowerOfD(Policy):
         remedy = "an int >= 1, the number of queues that are compared"
         check_integer("num_choices", self.num_choices, minimum=1, remedy=remedy)
         if not isinstance(self.replacement, bool):
-            raise TypeError(f"replacement is {self.replacement!r}; give True or False")
+            raise ValueError(f"replacement is {self.replacement!r}; give True or False")
 
     def routing_probabilities(self, lengths: np.ndarray, system: System) -> np.ndarray:
         """(..., K): P(the least of the sample is this length), split among those that have it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._checks import check_vector
 from .._system import System
@@ -14,7 +15,7 @@ from ._ties import rank_ranges
 _REMEDY = "probabilities >= 0 that sum to 1, one per rank, the shortest queue first"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class RankBased(Policy):
     """Every job to rank k with probability probs[k - 1]; tied servers share their ranks equally.
 
@@ -26,11 +27,11 @@ class RankBased(Policy):
 
     probs: np.ndarray
 
-    def __post_init__(self) -> None:
-        probs = check_vector("probs", self.probs, remedy=_REMEDY)
-        if abs(probs.sum() - 1.0) > 1e-9:
-            raise ValueError(f"probs sum to {probs.sum():.12g}; give {_REMEDY}")
-        object.__setattr__(self, "probs", probs)
+    def __init__(self, probs: ArrayLike) -> None:
+        checked = check_vector("probs", probs, remedy=_REMEDY)
+        if abs(checked.sum() - 1.0) > 1e-9:
+            raise ValueError(f"probs sum to {checked.sum():.12g}; give {_REMEDY}")
+        object.__setattr__(self, "probs", checked)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, RankBased):

@@ -26,12 +26,12 @@ POLICIES: dict[str, type[Policy]] = {
 def check_policy(policy: Any, system: System) -> Policy:
     """`policy` if it is an instance that can serve `system`.
 
-    Raises: TypeError for a name, a class or anything else, listing the policies that exist;
+    Raises: ValueError for a name, a class or anything else, listing the policies that exist;
         ValueError from the policy's own `validate`.
     """
     if not isinstance(policy, Policy):
         known = ", ".join(POLICIES)
         kind = "the class instead of an instance" if isinstance(policy, type) else "not a policy"
-        raise TypeError(f"policy is {policy!r}, {kind}; give an instance of one of {known}")
+        raise ValueError(f"policy is {policy!r}, {kind}; give an instance of one of {known}")
     policy.validate(system)
     return policy

@@ -161,7 +161,7 @@ def extreme_congestion(n: int, a: float, b: float) -> ExtremeCongestion:
         The regime.
 
     Raises:
-        ValueError, TypeError: naming the argument, its value and the remedy.
+        ValueError: naming the argument, its value and the remedy.
 
     Source: [P0].
     """

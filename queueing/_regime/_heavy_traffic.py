@@ -47,7 +47,7 @@ class HeavyTraffic(Regime):
                 f"num_servers n - slack sqrt(n) = {total:.6g}; lower b or slack, or raise n"
             )
         if not isinstance(self.service, Distribution):
-            raise TypeError(f"service is {self.service!r}; give a law such as Exponential()")
+            raise ValueError(f"service is {self.service!r}; give a law such as Exponential()")
         for name, value in (("num_servers", count), ("n", n), ("slack", slack), ("b", b)):
             object.__setattr__(self, name, value)
         if self.rank_probs is not None:
@@ -208,7 +208,7 @@ def heavy_traffic(
         The regime.
 
     Raises:
-        ValueError, TypeError: naming the argument, its value and the remedy.
+        ValueError: naming the argument, its value and the remedy.
 
     Source: [P1].
     """
