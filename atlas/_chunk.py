@@ -60,7 +60,7 @@ class ChunkTask:
     """What `simulate` does for one chunk: a function of a range of replica indices.
 
     Returns arrays by name, with the replicas as second axis: ``ranked``, ``gaps``,
-    ``regulators``, ``names`` (time, replica, ...), the observables, ``failed_step`` (replica,), the
+    ``regulators``, ``names_ranked`` (time, replica, ...), the observables, ``failed_step`` (replica,), the
     first step after which a position was not finite or -1, and ``truncation_bound`` (rank,).
     """
 
@@ -189,7 +189,7 @@ class _Recorder:
             self._save("regulators", self._by_replica(state.regulators))
         if task.with_names:
             names = self._by_replica(_order(problem, state)[: task.num_ranks])
-            self._save("names", names.astype(np.int32))
+            self._save("names_ranked", names.astype(np.int32))
         for (name, _), value in zip(task.observe, observed, strict=True):
             # The maps put the lanes first, then the groups.
             lanes_first = np.asarray(value)

@@ -16,7 +16,7 @@ from .ensemble import (
     run_chunks,
 )
 
-_LAST_DIM = {"ranked": "rank", "gaps": "gap", "regulators": "regulator", "names": "rank"}
+_LAST_DIM = {"ranked": "rank", "gaps": "gap", "regulators": "regulator", "names_ranked": "rank"}
 
 
 def check_output_memory(task: ChunkTask, num_replicas: int) -> None:

@@ -22,7 +22,7 @@ from .ensemble import ChunkStore, plan_chunks, provenance, resolve_seed
 # Positions of a chunk that stay in the second-level cache of a CPU core, and that fill a GPU.
 _CHUNK_SIZE = {"cpu": 2**16, "other": 2**24}
 
-_RESERVED = ("ranked", "gaps", "regulators", "names", "truncation_bound", "failed_step")
+_RESERVED = ("ranked", "gaps", "regulators", "names_ranked", "truncation_bound", "failed_step")
 
 
 def simulate(

@@ -29,7 +29,7 @@ class Solution(Result, kind="atlas.Solution"):
     """Saved states of an ensemble of replicas, with everything needed to make them again.
 
     `variables`: ``ranked`` (time, replica, rank), ``gaps`` (time, replica, gap), on request
-    ``regulators`` (time, replica, regulator), ``names`` (time, replica, rank) and the user's
+    ``regulators`` (time, replica, regulator), ``names_ranked`` (time, replica, rank) and the user's
     observables; a run that keeps moments only has their means over replicas with standard errors.
     `attrs` hold model, scheme, step, seed, key implementation, versions and the result code.
     """
@@ -55,9 +55,9 @@ class Solution(Result, kind="atlas.Solution"):
         return self._paths("regulators")
 
     @property
-    def names(self) -> np.ndarray:
+    def names_ranked(self) -> np.ndarray:
         """Index into `name_drifts` of the particle at each rank, shape (time, replica, rank)."""
-        return self._paths("names")
+        return self._paths("names_ranked")
 
     @property
     def result(self) -> str:

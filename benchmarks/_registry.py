@@ -5,5 +5,5 @@ from experiments._frame import Catalogue
 BENCHMARKS = Catalogue(
     package="benchmarks",
     attribute="COMPARISON",
-    names=("atlas_step", "cost_to_bias", "rank_drifts"),
+    names=("atlas_step", "cost_to_bias", "rank_drifts", "queue_engines", "queue_engines_large"),
 )

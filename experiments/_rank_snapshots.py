@@ -22,6 +22,8 @@ from ._frame import controlled
 RegimeFactory = Callable[[int, float, float], Any]
 
 
+# Standard errors that are added to a difference which was measured with independent errors.
+_SURE = 3.0
 # Shares of the ranks at which the bulk is looked at.
 SHARES = (0.25, 0.5, 0.75, 0.9)
 
@@ -58,9 +60,31 @@ class Snapshots:
         samples = (self.middle + self.end) / 2
         return Estimate.from_samples(controlled(samples, self.start, self.start_mean))
 
+    def scaled_rank_means(self) -> Estimate:
+        """The same over sqrt(n)."""
+        means, scale = self.rank_means(), self.n**0.5
+        return Estimate(means.value / scale, means.std_error / scale, means.dof)
+
     def scaled_imbalance(self) -> np.ndarray:
         """(a n^{-3/2}) (max - min) - log n, shape (replica,)."""
         return self.a * self.n**-1.5 * self.imbalance - np.log(self.n)
+
+
+def finite_size(large: Estimate, coarse: Estimate) -> np.ndarray:
+    """Bound on what parts the mean at n from its limit, from that at n/4.
+
+    A difference c/sqrt(n) is as large at n as that between n/4 and n; faster ones are smaller. The
+    two runs are independent, and the error of the larger one counts in the estimate as well: three
+    standard errors of the difference are added, with those of the claim four of all that is random.
+
+    Arguments:
+        large, coarse: the same mean at n and at n/4.
+
+    Returns:
+        The bound, of their shape.
+    """
+    error = np.hypot(large.std_error, coarse.std_error)
+    return np.abs(large.value - coarse.value) + _SURE * error
 
 
 def profile_ranks(n: int) -> np.ndarray:
@@ -96,6 +120,7 @@ def snapshots(
         replicas=replicas,
         seed=seed,
         num_ranks=num_ranks,
+        num_levels=1,
         observe={"profile": lambda ranked: ranked[positions]},
     )
     lengths = run.lengths_ranked.astype(float)

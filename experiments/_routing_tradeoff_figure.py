@@ -201,4 +201,4 @@ def _scaled_wait(each) -> Estimate:
     """sqrt(n) E wait, of premium jobs from snapshots or of all jobs under full JSQ."""
     if hasattr(each, "wait"):
         return _scaled(each.wait, each.n**0.5)
-    return _scaled(each.rank_means()[0], each.n**-0.5)
+    return each.scaled_rank_means()[0]

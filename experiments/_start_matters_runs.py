@@ -232,6 +232,7 @@ def same_start(settings: Settings, subject: Subject, seed: int) -> SameStart:
             replicas=settings.queue_replicas,
             seed=spawn_seed(seed, 0),
             num_ranks=settings.num_ranks,
+            num_levels=1,
         ).lengths_ranked[0]
         / n**0.5
         for a in settings.two_a

@@ -27,7 +27,7 @@ from ._congestion_laws import (
 from ._frame import Claim, Experiment, Outcome, distance_error, spawn_seed
 from ._full_jsq import FullJSQ, full_jsq, scaled_limit
 from ._lowest_queues_figure import draw
-from ._rank_snapshots import SHARES, RegimeFactory, Snapshots, snapshots
+from ._rank_snapshots import SHARES, RegimeFactory, Snapshots, finite_size, snapshots
 from ._small_system import SmallSystem, small_system
 
 
@@ -41,9 +41,9 @@ class Settings:
     """Servers of the large system; the same with n/4 bounds what parts it from the limit."""
     num_ranks: int = 5
     """How many of the lowest ranks are looked at."""
-    horizon: float = 4.0
+    horizon: float = 3.0
     """Time from the product law to the last look at the large systems."""
-    replicas: int = 2**17
+    replicas: int = 2**18
     """Independent replicas of the large systems."""
     small_n: tuple[int, ...] = (4, 8, 16)
     """Small sizes, each twice the former, at which the exact identities are tried."""
@@ -161,24 +161,9 @@ def all_claims(runs: Runs) -> Iterator[Claim]:
     yield from bulk_claims(runs)
 
 
-def finite_size(large: Estimate, coarse: Estimate) -> np.ndarray:
-    """Bound on what parts the mean at n from its limit, from that at n/4.
-
-    A difference c/sqrt(n) is as large at n as that between n/4 and n; faster ones are smaller. One
-    standard error is added, since the difference is measured.
-    """
-    error = np.hypot(large.std_error, coarse.std_error)
-    return np.abs(large.value - coarse.value) + error
-
-
-def scaled_rank_means(which: Snapshots) -> Estimate:
-    means, scale = which.rank_means(), which.n**0.5
-    return Estimate(means.value / scale, means.std_error / scale, means.dof)
-
-
 def rank_claims(runs: Runs) -> Iterator[Claim]:
     settings = runs.settings
-    large, coarse = scaled_rank_means(runs.large), scaled_rank_means(runs.coarse)
+    large, coarse = runs.large.scaled_rank_means(), runs.coarse.scaled_rank_means()
     bias = finite_size(large, coarse)
     for k in range(settings.num_ranks):
         yield Claim(
@@ -226,7 +211,7 @@ def distance_between(first: np.ndarray, second: np.ndarray) -> float:
 def delay_claims(runs: Runs) -> Iterator[Claim]:
     """Premium jobs, who find Q_(1) before them, against full JSQ at equal load."""
     settings = runs.settings
-    large, coarse = scaled_rank_means(runs.large), scaled_rank_means(runs.coarse)
+    large, coarse = runs.large.scaled_rank_means(), runs.coarse.scaled_rank_means()
     premium, premium_bias = large[0], float(finite_size(large, coarse)[0])
     jsq, jsq_bias = scaled_limit(runs.jsq)
     yield Claim(

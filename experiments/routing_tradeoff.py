@@ -11,15 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-import numpy as np
-
 import queueing
 from atlas.ensemble import Estimate
 
 from ._congestion_laws import harmonic
 from ._frame import Claim, Experiment, Outcome
 from ._full_jsq import scaled_limit
-from ._rank_snapshots import RegimeFactory
+from ._rank_snapshots import RegimeFactory, finite_size
 from ._routing_tradeoff_figure import draw
 from ._routing_tradeoff_runs import (
     Point,
@@ -47,13 +45,13 @@ class Settings:
     """Length of each long run, in relaxation times 4 n^2/a^2."""
     small_replicas: int = 128
     """Replicas of each long run."""
-    premium_b: tuple[float, ...] = (1.0, 1.5)
+    premium_b: tuple[float, ...] = (1.25, 1.75)
     """Strengths of the stream at which the wait of premium jobs is held to full JSQ."""
     n: int = 1600
     """Servers of these systems; the same with n/4 bounds what parts them from the limit."""
     horizon: float = 3.0
     """Time from the product law to the last look at these."""
-    replicas: int = 3 * 2**15
+    replicas: int = 2**16
     """Replicas of these."""
     jsq_n: tuple[int, int, int] = (16, 64, 256)
     """Sizes of full JSQ, each four times the former."""
@@ -129,16 +127,8 @@ def identity_claims(point: Point) -> Iterator[Claim]:
 
 
 def premium_claims(settings: Settings, premium: Premium) -> Iterator[Claim]:
-    large, coarse = (
-        Estimate(means.value[0] / root, means.std_error[0] / root, means.dof[0])
-        for means, root in (
-            (each.rank_means(), each.n**0.5) for each in (premium.large, premium.coarse)
-        )
-    )
-    # c/sqrt(n) is as large at n as its difference to n/4; one standard error of that is added.
-    bias = abs(float(large.value - coarse.value)) + float(
-        np.hypot(large.std_error, coarse.std_error)
-    )
+    means, quarters = (each.scaled_rank_means() for each in (premium.large, premium.coarse))
+    large, bias = means[0], float(finite_size(means, quarters)[0])
     jsq, jsq_bias = scaled_limit(premium.jsq)
     label = f"n={settings.n}, a={settings.a:g}, b={premium.b:g}"
     limit = 1 / (settings.a - premium.b)
@@ -173,8 +163,7 @@ def premium_claims(settings: Settings, premium: Premium) -> Iterator[Claim]:
         float(ratio.value),
         float(ratio.std_error),
         1.0,
-        abs(float(ratio.value - quarter.value))
-        + float(np.hypot(ratio.std_error, quarter.std_error)),
+        float(finite_size(ratio, quarter)),
     )
 
 
@@ -242,11 +231,11 @@ EXPERIMENT: Experiment[Settings] = Experiment(
     Settings(
         b=(0.5, 1.0, 1.5),
         front_b=(0.5, 4.0),
-        relaxations=4,
+        relaxations=3,
         small_replicas=64,
         premium_b=(1.0,),
         n=256,
-        replicas=2**12,
+        replicas=2**11,
         jsq_events=5e6,
     ),
     run,

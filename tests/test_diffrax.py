@@ -52,8 +52,10 @@ def mean_gaps(solver, path, replicas, model=MODEL, law=LAW, floor=True):
     [
         (SOLVERS[0], steps, 20_000, [0.010, 0.034, 0.017, 0.085]),
         (SOLVERS[1], steps, 20_000, [0.004, 0.006, 0.004, 0.016]),
-        (SOLVERS[1], tree, 4_000, [0.004, 0.006, 0.004, 0.016]),
-        (SOLVERS[1], unsafe, 20_000, [0.004, 0.006, 0.004, 0.016]),
+        pytest.param(SOLVERS[1], tree, 4_000, [0.004, 0.006, 0.004, 0.016], marks=pytest.mark.slow),
+        pytest.param(
+            SOLVERS[1], unsafe, 20_000, [0.004, 0.006, 0.004, 0.016], marks=pytest.mark.slow
+        ),
     ],
 )
 def test_solvers_have_the_law_within_the_bias_of_their_schemes(solver, path, replicas, bias):

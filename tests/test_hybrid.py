@@ -80,7 +80,7 @@ def test_orders_and_gaps_stay_in_law(scheme, bias):
     """P(order p) of 2e4 replicas after t = 3 from the law: chi-square, p > 1e-6; equal orders are
     rejected. Mean gaps within the bias and z = 4.9."""
     solution = atlas.simulate(MODEL, scheme, times=[0.0, 3.0], replicas=20_000, key=1, names=True)
-    names = solution.names
+    names = solution.names_ranked
     assert np.all(np.sort(names, axis=-1) == np.arange(3))
     for t in range(2):
         index = np.argmax(np.all(names[t][:, None] == LAW.orders, axis=2), axis=1)
@@ -115,7 +115,7 @@ class TestNames:
     def test_positions_are_given_by_name(self):
         solution = self.run()
         assert np.all(solution.ranked[0] == [1, 3, 5])
-        assert np.all(solution.names[0] == [1, 2, 0])
+        assert np.all(solution.names_ranked[0] == [1, 2, 0])
         assert solution.to_xarray()["names"].dims == ("time", "replica", "rank")
 
     def test_a_replica_is_the_same_in_any_batch(self):
@@ -123,7 +123,7 @@ class TestNames:
             whole = self.run(initial=initial)
             part = self.run(initial=initial, replicas=7)
             np.testing.assert_array_equal(part.ranked, whole.ranked[:, :7])
-            np.testing.assert_array_equal(part.names, whole.names[:, :7])
+            np.testing.assert_array_equal(part.names_ranked, whole.names[:, :7])
 
     def test_far_apart_every_name_drifts_by_itself(self):
         """At distance 100 nothing meets: mean displacement g_rank + gamma_name, 2e4 replicas,

@@ -67,9 +67,10 @@ def test_two_equal_outer_variances_are_symmetric():
     ("model", "scheme"),
     [
         (atlas.first_order([1.0, 0.0, -1.0], [1.0, 1.0, 4.0]), atlas.BridgeEuler(step=0.04)),
-        (
+        pytest.param(
             atlas.first_order([1.0, 0.0, -3.0], [1.0, 2.0, 4.0], floor=True),
             atlas.BridgeEuler(step=0.04),
+            marks=pytest.mark.slow,
         ),
     ],
 )
