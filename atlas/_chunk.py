@@ -60,8 +60,9 @@ class ChunkTask:
     """What `simulate` does for one chunk: a function of a range of replica indices.
 
     Returns arrays by name, with the replicas as second axis: ``ranked``, ``gaps``,
-    ``regulators``, ``names_ranked`` (time, replica, ...), the observables, ``failed_step`` (replica,), the
-    first step after which a position was not finite or -1, and ``truncation_bound`` (rank,).
+    ``regulators``, ``names_ranked`` (time, replica, ...), the observables, ``failed_step``
+    (replica,), the first step after which a position was not finite or -1, and
+    ``truncation_bound`` (rank,).
     """
 
     model: RankDiffusion

@@ -92,6 +92,7 @@ def test_regulator_rates_are_those_of_the_asymmetric_reflection():
     assert np.any(np.abs(grown - expected(symmetric)) > 4.9 * error)
 
 
+@pytest.mark.slow
 def test_at_a_floor_and_with_symmetric_collisions_it_tends_to_the_known_law():
     """The limit, apart from the order: extrapolated with exponent 1 from steps .04, .02 and .01,
     2e4 replicas, the bias is below 3 % with z = 4.9 (1e-6); the run at .04 itself is not."""

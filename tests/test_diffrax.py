@@ -47,6 +47,7 @@ def mean_gaps(solver, path, replicas, model=MODEL, law=LAW, floor=True):
     return gaps.mean(0), gaps.std(0) / np.sqrt(replicas)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("solver", "path", "replicas", "bias"),
     [
@@ -66,6 +67,7 @@ def test_solvers_have_the_law_within_the_bias_of_their_schemes(solver, path, rep
     assert np.any(np.abs(mean - 1) > np.array(bias) + 4.9 * error)
 
 
+@pytest.mark.slow
 def test_general_and_name_drifts_without_a_floor():
     """Hybrid model: mean gaps of the mixture, 1e4 replicas, z = 4.9 (1e-6) and 2 % of bias; the
     law without name drifts is rejected."""
@@ -93,6 +95,7 @@ def test_general_and_name_drifts_without_a_floor():
 class TestDiffeqsolve:
     start = jnp.array([0.1, 0.5, 1.0, 2.0])
 
+    @pytest.mark.slow
     def test_saves_progress_and_vmap(self, solver, capsys):
         saved = solve(
             self.start,
@@ -109,6 +112,7 @@ class TestDiffeqsolve:
         assert len(np.unique(each)) == 12
         np.testing.assert_allclose(each[1], solve(self.start, keys[1], solver).ys[0], rtol=1e-5)
 
+    @pytest.mark.slow
     def test_an_event_ends_the_solve(self, solver):
         event = diffrax.Event(lambda t, y, args, **kwargs: jnp.max(y) > 2.5)
         ended = solve(self.start, jax.random.key(3), solver, event=event, t1=50.0)

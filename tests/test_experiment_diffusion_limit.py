@@ -25,6 +25,7 @@ def claims(comparison):
     return list(diffusion_limit.comparison_claims(comparison))
 
 
+@pytest.mark.slow
 def test_sound_queues_hold():
     """Oracle: the diffusion. False-fail rate 1e-4 by the frame's rule, at these fixed seeds none.
 
@@ -33,6 +34,7 @@ def test_sound_queues_hold():
     assert failed(claims(compared("sound"))) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_queues_fail(name):
     """Oracle and rates as above; what is wrong shifts a transform by 6 % and more."""

@@ -76,6 +76,7 @@ def claims_of_parts(name: str) -> dict[str, list]:
     }
 
 
+@pytest.mark.slow
 def test_sound_systems_hold():
     """Oracles: the product of geometric laws; exact balances; a separate program's values.
 
@@ -85,6 +86,7 @@ def test_sound_systems_hold():
     assert {name: failed(claims) for name, claims in parts.items() if failed(claims)} == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_systems_fail_in_every_part(name):
     """Oracles and rates as above; among all gaps pooled a wrong second one does not stand out."""

@@ -46,6 +46,7 @@ def test_a_stream_to_the_second_rank_fails():
     assert "P0.10" in failures(to_the_second_rank)
 
 
+@pytest.mark.slow
 def test_a_run_gives_claims_rows_and_a_figure():
     """No oracle: every panel is drawn from the least that the settings allow."""
     tiny = routing_tradeoff.Settings(

@@ -87,6 +87,7 @@ def test_escape_rate_scales_and_ends_at_the_critical_density():
             escape_rate(density, 1.0)
 
 
+@pytest.mark.slow
 def test_the_lowest_rank_escapes_at_the_rate_of_the_theory():
     """Oracle: kappa. False-fail rate 1e-6 (5 s.e. and the bias bounds); detects 15 %.
 
@@ -102,6 +103,7 @@ def test_the_lowest_rank_escapes_at_the_rate_of_the_theory():
     assert abs(float(slope.value) - escape_rate(0.3, 1.0)) > tolerance
 
 
+@pytest.mark.slow
 def test_a_run_gives_claims_rows_and_a_figure():
     """No oracle: every panel is drawn from little; queues of another a than said still agree,
 

@@ -28,6 +28,7 @@ def test_sorted_and_unsorted_particles_have_the_same_law():
     assert np.all(np.abs(plain - ordered) < 4.9 * np.hypot(error, other))
 
 
+@pytest.mark.slow
 def test_general_drifts_have_a_small_bias():
     """The limit, apart from the order: below 1 % at step .1, 2e5 replicas, z = 4.9 (1e-6);
     BridgeEuler has 15 % there."""

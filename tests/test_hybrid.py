@@ -116,14 +116,14 @@ class TestNames:
         solution = self.run()
         assert np.all(solution.ranked[0] == [1, 3, 5])
         assert np.all(solution.names_ranked[0] == [1, 2, 0])
-        assert solution.to_xarray()["names"].dims == ("time", "replica", "rank")
+        assert solution.to_xarray()["names_ranked"].dims == ("time", "replica", "rank")
 
     def test_a_replica_is_the_same_in_any_batch(self):
         for initial in ([5.0, 1.0, 3.0], "stationary"):
             whole = self.run(initial=initial)
             part = self.run(initial=initial, replicas=7)
             np.testing.assert_array_equal(part.ranked, whole.ranked[:, :7])
-            np.testing.assert_array_equal(part.names_ranked, whole.names[:, :7])
+            np.testing.assert_array_equal(part.names_ranked, whole.names_ranked[:, :7])
 
     def test_far_apart_every_name_drifts_by_itself(self):
         """At distance 100 nothing meets: mean displacement g_rank + gamma_name, 2e4 replicas,
@@ -145,7 +145,7 @@ class TestNames:
             (dict(names=1), "names = 1 must be True or False"),
             (dict(regulators=True), "is not there for a model with name drifts"),
             (dict(initial=[1.0, np.nan, 2.0]), "initial is nan"),
-            (dict(observe={"names": len}), "the name 'names'"),
+            (dict(observe={"names_ranked": len}), "the name 'names_ranked'"),
         ],
     )
     def test_bad_arguments_are_named(self, changes, message):

@@ -264,6 +264,7 @@ class TestStartFromAnyDensity:
         )
         return atlas.simulate(self.model, atlas.Splitting(step=0.1), **(options | changes))
 
+    @pytest.mark.slow
     def test_a_replica_s_start_is_its_own(self):
         whole = self.run().ranked
         np.testing.assert_array_equal(self.run(replicas=7).ranked, whole[:, :7])

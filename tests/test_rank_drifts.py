@@ -62,6 +62,7 @@ def event_driven_flow(ranked, drifts, length, floor):
             return np.concatenate([np.full(n, x) for x, _, n in blocks])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_particles", [3, 6, 9])
 def test_the_flow_is_that_of_blocks_that_meet(num_particles):
     """Oracle: the event-driven flow, without a floor: 60 random cases each, in float64."""
@@ -154,6 +155,7 @@ class TestBatches:
             np.testing.assert_array_equal(run(count), whole[:, :count])
         np.testing.assert_array_equal(run(64, chunk=9), whole)
 
+    @pytest.mark.slow
     def test_both_precisions_agree_to_rounding(self):
         def run(dtype):
             return atlas.simulate(

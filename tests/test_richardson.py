@@ -14,6 +14,7 @@ def extrapolate(scheme, **options):
     return atlas.richardson(TABLE_MODEL, scheme, horizon=4.0, replicas=40_000, key=0, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", [atlas.Splitting(step=0.2), atlas.BridgeEuler(step=0.2)])
 def test_the_bias_is_gone_and_the_error_covers_it(scheme):
     """Oracle: the product law. 4e4 replicas: z = 4.9 (1e-6) plus the estimated remaining bias, at
@@ -40,6 +41,7 @@ def test_a_wrong_exponent_leaves_more():
     assert abs(wrong.remaining.value[0, gap]) > 3 * abs(right.remaining.value[0, gap])
 
 
+@pytest.mark.slow
 def test_ranked_means_at_several_times():
     result = atlas.richardson(
         TABLE_MODEL, atlas.BridgeEuler(step=0.2), times=[0.2, 1.0], replicas=50, key=0,
