@@ -136,6 +136,7 @@ def increments(path, t0, step, count):
     return np.asarray(evaluate(jnp.asarray(times[:-1]), jnp.asarray(times[1:])))
 
 
+@pytest.mark.slow
 def test_noise_at_large_times_is_right_where_diffrax_repeats_it():
     """C2: t0 = 1e4, step 1e-4, 4000 steps of float64 time. Variance per unit of time within 10 %
     (z = 4.9 is 6 %) and no increment twice; `UnsafeBrownianPath` repeats most, which the guard

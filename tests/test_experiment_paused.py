@@ -142,6 +142,7 @@ def test_contacts_are_counted_with_the_tied_block():
     assert idle == pytest.approx([alpha + special + 4, 0.0, 0.0])
 
 
+@pytest.mark.slow
 def test_a_whole_run_is_made_of_these_parts():
     settings = experiment.Settings(
         exact_sizes=(10, 100, 1000), original_sizes=(8, 16, 36), paused_sizes=(8,),

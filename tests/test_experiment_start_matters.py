@@ -35,6 +35,7 @@ def holds(subject: Subject) -> bool:
     return all(verdict.holds for verdict in judge(claims))
 
 
+@pytest.mark.slow
 def test_the_reflected_process_keeps_its_laws():
     """Oracle: the product law; reversibility. False-fail rate 1e-4 by the frame's rule, at this
     fixed seed none. Detects 5 % in the lowest mean gap and 2 % in the others.

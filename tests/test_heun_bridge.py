@@ -8,6 +8,7 @@ import atlas
 from .problems import GENERAL, THREE_SERVERS, gap_bias
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("step", "second_gap"), [(0.2, 0.239), (0.1, 0.081), (0.05, 0.022)])
 def test_bias_is_that_of_the_table(step, second_gap):
     """K = 3, v = 1, b = 4. Oracle: an independent program's table, its s.e. taken as .002. 4e5

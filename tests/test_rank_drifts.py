@@ -130,6 +130,7 @@ def test_slots_are_sorted_and_empty_ones_stay_last(num_particles):
 
 
 class TestBatches:
+    @pytest.mark.slow
     @pytest.mark.parametrize("num_particles", [3, 13])
     def test_a_replica_is_the_same_in_any_batch(self, num_particles):
         """Replica 5 starts crowded, so that it alone goes through the exact pooling."""
