@@ -37,7 +37,7 @@ demo: $(VENV)/.installed
 	exit $$status
 
 test: $(VENV)/.installed-test
-	$(RUN) -m pytest -n auto --dist worksteal $(PYTEST_FLAGS)
+	$(RUN) -m pytest -n auto --dist loadfile $(PYTEST_FLAGS)
 
 lint: $(VENV)/.installed-lint
 	$(RUN) -m ruff check .

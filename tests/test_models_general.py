@@ -15,6 +15,7 @@ from .problems import ORDERS, PROBLEMS, bias_slope, choices, rank_routing, rank_
 WRONG: Any = 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_closed_forms_hold_in_simulation(name):
     """Oracle: the formula written down in the table, and stationary_gaps must equal it. Mean gaps
@@ -119,6 +120,7 @@ class TestClosedForms:
 
 
 class TestTransients:
+    @pytest.mark.slow
     def test_the_lowest_of_many_atlas_particles_moves_like_the_root_of_time(self):
         """Infinite Atlas from Exp(rho0) gaps: X_(1)(t) / sqrt(t) -> kappa, and the slope between
         t = 16 and t = 64 is kappa without the constant. 200 particles, 1500 replicas, s.e. .018;

@@ -63,6 +63,7 @@ def test_two_equal_outer_variances_are_symmetric():
     assert density.density([-0.1, 1.0]) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "scheme"),
     [
