@@ -5,29 +5,12 @@ same number of normals, moves the particles by rank and reflects them at the flo
 `atlas.simulate` with all that it does before and after.
 """
 
-import jax
-import jax.numpy as jnp
-
 import atlas
 
 from ._harness import Case, Comparison
+from ._noise_alone import noise_alone
 
 NUM_PARTICLES, NUM_REPLICAS, STEP = 128, 1024, 0.02
-
-
-def _noise_alone(num_steps: int):
-    key = jax.random.key(0, impl="philox4x32")
-    shape = (NUM_PARTICLES, NUM_REPLICAS)
-
-    @jax.jit
-    def scan(start):
-        def draw(_, step_key):
-            return jax.random.normal(step_key, shape), None
-
-        return jax.lax.scan(draw, start, jax.random.split(key, num_steps))[0]
-
-    start = jnp.zeros(shape)
-    return lambda: scan(start).block_until_ready()
 
 
 def _cases(quick: bool) -> list[Case]:
@@ -40,7 +23,11 @@ def _cases(quick: bool) -> list[Case]:
             model, scheme, horizon=num_steps * STEP, replicas=NUM_REPLICAS, key=0, num_ranks=4
         )
 
-    noise = Case("jax.random.normal (philox4x32) alone", _noise_alone(num_steps), work)
+    noise = Case(
+        "jax.random.normal (philox4x32) alone",
+        noise_alone(NUM_PARTICLES, NUM_REPLICAS, num_steps),
+        work,
+    )
     bounds = {"Splitting": 1.5}
     return [noise] + [
         Case(

@@ -6,13 +6,12 @@ step and does nothing else; `atlas.Splitting` runs through `atlas.simulate` with
 before and after. Each number of particles is compared with the noise of its own shape.
 """
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 import atlas
 
 from ._harness import Case, Comparison
+from ._noise_alone import noise_alone
 
 NUM_PARTICLES, NUM_REPLICAS, STEP = (8, 32, 128), 1024, 0.02
 AT_MOST = 3.0
@@ -23,21 +22,6 @@ def irregular_drifts(num_particles: int) -> np.ndarray:
     rates = 2 + 0.5 * np.sin(np.arange(num_particles + 1.0) ** 2)
     rates[-1] = 0
     return np.diff(rates)
-
-
-def _noise_alone(num_particles: int, num_steps: int):
-    key = jax.random.key(0, impl="philox4x32")
-    shape = (num_particles, NUM_REPLICAS)
-
-    @jax.jit
-    def scan(start):
-        def draw(_, step_key):
-            return jax.random.normal(step_key, shape), None
-
-        return jax.lax.scan(draw, start, jax.random.split(key, num_steps))[0]
-
-    start = jnp.zeros(shape)
-    return lambda: scan(start).block_until_ready()
 
 
 def _full_step(num_particles: int, num_steps: int):
@@ -60,7 +44,7 @@ def _cases(quick: bool) -> list[Case]:
     for num_particles in reversed(NUM_PARTICLES):
         num_steps = base // num_particles
         work = float(num_particles * NUM_REPLICAS * num_steps)
-        noise = _noise_alone(num_particles, num_steps)
+        noise = noise_alone(num_particles, NUM_REPLICAS, num_steps)
         cases.append(Case(f"jax.random.normal (philox4x32), {num_particles} x 1024", noise, work))
         step = _full_step(num_particles, num_steps)
         name = f"Splitting, {num_particles} particles, full step"
