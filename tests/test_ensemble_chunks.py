@@ -1,7 +1,6 @@
 """Chunks of replicas: the same results in turn, in threads and in processes, and after Ctrl-C."""
 
 import io
-import os
 import signal
 import sys
 import threading
@@ -159,30 +158,61 @@ def test_ctrl_c_keeps_what_was_merged():
 
 
 def test_ctrl_c_waits_for_running_threads_and_starts_no_more():
-    started = threading.Barrier(3)
+    started, noticed = threading.Barrier(3), threading.Event()
     begun = []
 
     def task(chunk):
         begun.append(chunk.start)
         if chunk.start in (4, 5):
-            # The main thread is waiting; both threads are at work when the signal comes.
+            # Both threads are at work when the signal comes, and until the main thread has had
+            # ample time to act on it.
             started.wait()
-            time.sleep(0.3)
+            noticed.wait(60.0)
+            time.sleep(0.5)
         return sums(chunk)
 
     def press():
         started.wait()
-        os.kill(os.getpid(), signal.SIGINT)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
+    def interrupt(signum, frame):
+        noticed.set()
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupt)
     presser = threading.Thread(target=press)
     presser.start()
     chunks = plan_chunks(20, 1)
-    with pytest.raises(Interrupted) as caught:
-        run_chunks(task, chunks, num_threads=2)
+    try:
+        with pytest.raises(Interrupted) as caught:
+            run_chunks(task, chunks, num_threads=2)
+    finally:
+        signal.signal(signal.SIGINT, before)
     presser.join()
     assert caught.value.chunks == chunks[:6]
     assert caught.value.results == run_chunks(sums, chunks[:6])
     assert sorted(begun) == list(range(6))
+
+
+def test_ctrl_c_between_two_results_waits_for_running_threads_too(monkeypatch):
+    at_work = threading.Event()
+
+    def task(chunk):
+        if chunk.start == 1:
+            at_work.set()
+            time.sleep(0.5)
+        return sums(chunk)
+
+    def press(bar, n=1):
+        at_work.wait(60.0)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("atlas.ensemble._run_chunks.tqdm.update", press)
+    chunks = plan_chunks(2, 1)
+    with pytest.raises(Interrupted) as caught:
+        run_chunks(task, chunks, num_threads=2)
+    assert caught.value.chunks == chunks
+    assert caught.value.results == [sums(chunk) for chunk in chunks]
 
 
 class Terminal(io.StringIO):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from typing import Any
@@ -13,6 +13,7 @@ from ._checks import check_integer
 from ._chunk_store import ChunkStore
 
 Task = Callable[[range], Any]
+Save = Callable[[range, Any], Any]
 
 
 class Interrupted(KeyboardInterrupt):
@@ -71,12 +72,14 @@ def run_chunks(
         disable=True if progress is False else None,
         delay=0.0 if progress else 2.0,
     )
+    finished = _finished(task, plan, workers, executor, store)
     try:
         with bar:
-            for index, result in _finished(task, plan, workers, executor, store):
+            for index, result in finished:
                 collected.add(index, result)
                 bar.update()
     except KeyboardInterrupt as interrupt:
+        _drain(finished, interrupt, collected)
         results, done = collected.finished()
         raise Interrupted(results, done, len(plan)) from interrupt
     results, _ = collected.finished()
@@ -114,13 +117,28 @@ class _InOrder:
         self._merged = ([merged], [*chunks, self._plan[index]])
 
 
+def _drain(
+    finished: Generator[tuple[int, Any], None, None],
+    interrupt: KeyboardInterrupt,
+    collected: _InOrder,
+) -> None:
+    """Start no more chunks, and collect those that are running, wherever Ctrl-C came."""
+    try:
+        collected.add(*finished.throw(interrupt))
+        for index, result in finished:
+            collected.add(index, result)
+    except KeyboardInterrupt:
+        # The same one, when all are collected; or another: then there is no more waiting.
+        pass
+
+
 def _finished(
     task: Task,
     plan: list[range],
     num_threads: int,
     executor: Executor | None,
     store: ChunkStore | None,
-) -> Iterator[tuple[int, Any]]:
+) -> Generator[tuple[int, Any], None, None]:
     missing = []
     for index, chunk in enumerate(plan):
         stored = None if store is None else store.get(chunk)
@@ -128,23 +146,35 @@ def _finished(
             missing.append(index)
         else:
             yield index, stored
-    run = _in_this_thread if executor is None and num_threads == 1 else _in_futures
-    for index, result in run(task, plan, missing, num_threads, executor):
-        yield index, result if store is None else store.save(plan[index], result)
+    save = _as_it_is if store is None else store.save
+    if executor is None and num_threads == 1:
+        yield from _in_this_thread(task, plan, missing, save)
+    else:
+        yield from _in_futures(task, plan, missing, save, num_threads, executor)
+
+
+def _as_it_is(chunk: range, result: Any) -> Any:
+    del chunk
+    return result
 
 
 def _in_this_thread(
-    task: Task, plan: list[range], missing: list[int], num_threads: int, executor: Executor | None
-) -> Iterator[tuple[int, Any]]:
+    task: Task, plan: list[range], missing: list[int], save: Save
+) -> Generator[tuple[int, Any], None, None]:
     for index in missing:
         with _naming(plan[index]):
             result = task(plan[index])
-        yield index, result
+        yield index, save(plan[index], result)
 
 
 def _in_futures(
-    task: Task, plan: list[range], missing: list[int], num_threads: int, executor: Executor | None
-) -> Iterator[tuple[int, Any]]:
+    task: Task,
+    plan: list[range],
+    missing: list[int],
+    save: Save,
+    num_threads: int,
+    executor: Executor | None,
+) -> Generator[tuple[int, Any], None, None]:
     pool = ThreadPoolExecutor(num_threads) if executor is None else executor
     # Futures hold their results: each is forgotten as soon as it is handed on.
     pending: dict[Future[Any], int] = {}
@@ -155,12 +185,13 @@ def _in_futures(
                 index = pending.pop(future)
                 with _naming(plan[index]):
                     result = future.result()
-                yield index, result
+                yield index, save(plan[index], result)
         except KeyboardInterrupt:
             running = {f: i for f, i in pending.items() if not f.cancel()}
             for future in as_completed(running):
                 if future.exception() is None:
-                    yield running[future], future.result()
+                    index = running[future]
+                    yield index, save(plan[index], future.result())
             raise
     finally:
         for future in pending:
