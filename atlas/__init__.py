@@ -1,6 +1,11 @@
 """Rank-based diffusions: models, laws in closed form, and solvers exact where they can be."""
 
 from ._brownian_steps import BrownianSteps as BrownianSteps
+from ._delay_model import DelayDiffusion as DelayDiffusion
+from ._delay_model import delay_diffusion as delay_diffusion
+from ._delay_optimum import LEAST_DELAY_SPREAD as LEAST_DELAY_SPREAD
+from ._delay_optimum import OPTIMAL_DELAY_GAIN as OPTIMAL_DELAY_GAIN
+from ._delay_scheme import DelayedBridge as DelayedBridge
 from ._diffrax import ReflectedEuler as ReflectedEuler
 from ._diffrax import ReflectedSplitting as ReflectedSplitting
 from ._diffrax import diffrax_terms as diffrax_terms
@@ -23,6 +28,9 @@ from ._named_models import linear_rank_drift as linear_rank_drift
 from ._ranking import gaps_of as gaps_of
 from ._ranking import rank as rank
 from ._ranking import ranked_from_gaps as ranked_from_gaps
+from ._reflected_ou import ReflectedOU as ReflectedOU
+from ._reflected_ou_paths import ReflectedPaths as ReflectedPaths
+from ._reflected_ou_paths import simulate_reflected_ou as simulate_reflected_ou
 from ._richardson import Extrapolation as Extrapolation
 from ._richardson import richardson as richardson
 from ._scheme import SCHEMES as SCHEMES
@@ -32,6 +40,7 @@ from ._scheme import CollisionBridge as CollisionBridge
 from ._scheme import HeunBridge as HeunBridge
 from ._scheme import ProjectedEuler as ProjectedEuler
 from ._scheme import Splitting as Splitting
+from ._scheme import TwoScaleSplitting as TwoScaleSplitting
 from ._simulate import simulate as simulate
 from ._skorokhod import reflect_half_line as reflect_half_line
 from ._skorokhod import reflect_interval as reflect_interval

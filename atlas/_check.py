@@ -55,7 +55,11 @@ def check_choice(name: str, value, known) -> str:
 def check_vector(name: str, values, length: int | None = None) -> np.ndarray:
     """`values` as a read-only, finite float64 vector, of the given length if there is one."""
     try:
-        vector = np.array(values, dtype=np.float64)
+        given = np.asarray(values)
+        # NumPy would read True as 1 and "1" as 1.
+        if given.dtype.kind not in "iufO":
+            raise TypeError(f"dtype {given.dtype}")
+        vector = np.array(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name} = {values!r} is not an array of numbers.") from error
     if vector.ndim != 1 or vector.size == 0:
@@ -67,3 +71,24 @@ def check_vector(name: str, values, length: int | None = None) -> np.ndarray:
         raise ValueError(f"{name}[{index}] = {vector[index]} is not finite; pass finite values.")
     vector.flags.writeable = False
     return vector
+
+
+def check_shape(name: str, shape) -> tuple[int, ...]:
+    """`shape` as a tuple of whole numbers >= 0; a number stands for one axis."""
+    axes = (shape,) if isinstance(shape, numbers.Integral) else shape
+    if isinstance(axes, str) or not hasattr(axes, "__iter__"):
+        raise ValueError(f"{name} = {shape!r} must be an int or a tuple of ints.")
+    return tuple(check_count(name, axis, minimum=0) for axis in axes)
+
+
+def check_gaps(gaps, num_gaps: int) -> np.ndarray:
+    """Numbers that broadcast against the gaps along the last axis, as float64."""
+    try:
+        array = np.asarray(gaps, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"gaps = {gaps!r} is not an array of numbers.") from error
+    if array.ndim and array.shape[-1] not in (1, num_gaps):
+        raise ValueError(
+            f"gaps has shape {array.shape}; its last axis must hold 1 or {num_gaps} gaps."
+        )
+    return array

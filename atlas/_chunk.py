@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -10,6 +11,8 @@ import numpy as np
 from jax import lax
 
 from ._coupling import CoarseNoise
+from ._delay_model import AnyModel
+from ._delay_problem import AnyProblem, AnyState
 from ._model import RankDiffusion
 from ._noise import Noise
 from ._problem import Plan, Problem, State
@@ -23,25 +26,26 @@ _MANY_LANES, _FEW_LANES = 128, 16
 
 
 @eqx.filter_jit
-def _advance(scheme: AbstractScheme, problem: Problem, noise, state: State, plan: Plan) -> State:
+def _advance(scheme: AbstractScheme, problem, noise, state, plan: Plan) -> AnyState:
     """Steps 0 ... plan.stop - 1 of a segment."""
 
     def step(j, state):
         return scheme.advance(problem, noise, _watch(state), plan, j)
 
     state = scheme.begin(problem, noise, state, plan)
-    return _watch(lax.fori_loop(0, plan.stop, step, state))
+    state = _watch(lax.fori_loop(0, scheme.num_advances(problem, plan), step, state))
+    return scheme.end(problem, noise, state)
 
 
-def _watch(state: State) -> State:
+def _watch(state: Any) -> Any:
     if state.peaks is None:
         return state
     peaks = jnp.maximum(state.peaks, state.positions)
-    return State(state.positions, state.regulators, peaks)
+    return eqx.tree_at(lambda s: s.peaks, state, peaks)
 
 
 @eqx.filter_jit
-def _snapshot(problem: Problem, state: State, observe: tuple[Callable, ...]):
+def _snapshot(problem: AnyProblem, state: AnyState, observe: tuple[Callable, ...]):
     """Ranked positions (rank, group, lane), whether they are finite, and the user's observables."""
     ranked = problem.unpack(state.positions)
     finite = jnp.all(jnp.isfinite(ranked), axis=0)
@@ -51,7 +55,7 @@ def _snapshot(problem: Problem, state: State, observe: tuple[Callable, ...]):
 
 
 @eqx.filter_jit
-def _order(problem: Problem, state: State):
+def _order(problem: AnyProblem, state: AnyState):
     return problem.order(state.positions)
 
 
@@ -61,11 +65,11 @@ class ChunkTask:
 
     Returns arrays by name, with the replicas as second axis: ``ranked``, ``gaps``,
     ``regulators``, ``names_ranked`` (time, replica, ...), the observables, ``failed_step``
-    (replica,), the first step after which a position was not finite or -1, and
-    ``truncation_bound`` (rank,).
+    (replica,), the first step after which a position was not finite or -1,
+    ``truncation_bound`` (rank,), and ``violation_bound`` (replica,) of a scheme that has one.
     """
 
-    model: RankDiffusion
+    model: AnyModel
     scheme: AbstractScheme
     times: np.ndarray
     segments: tuple[Segment, ...]
@@ -81,6 +85,15 @@ class ChunkTask:
     with_names: bool = False
 
     @property
+    def values_per_replica(self) -> int:
+        """Numbers that the state of one replica holds."""
+        return self.model.num_particles
+
+    def describe(self) -> dict:
+        """What a result records of the scheme."""
+        return self.scheme.describe()
+
+    @property
     def lanes(self) -> tuple[int, int]:
         """(groups, lanes) that hold `width` replicas."""
         lane = _MANY_LANES if self.width >= 4 * _MANY_LANES else _FEW_LANES
@@ -88,18 +101,16 @@ class ChunkTask:
 
     def __call__(self, replicas: range) -> dict[str, np.ndarray]:
         with jax.enable_x64(self.dtype == np.float64):
-            return self._run(replicas)
+            return self._run(np.arange(replicas.start, replicas.stop, dtype=np.uint64))
 
-    def _run(self, replicas: range) -> dict[str, np.ndarray]:
+    def _run(self, replicas: np.ndarray) -> dict[str, np.ndarray]:
         groups, lanes = self.lanes
-        indices = replicas.start + np.arange(groups * lanes, dtype=np.uint64)
+        # Lanes beyond the last replica repeat it; their results are dropped.
+        indices = np.pad(replicas, (0, groups * lanes - len(replicas)), mode="edge")
         ranked = self.start.positions(self.words, indices)
-        is_sorted = self.with_regulators or self.scheme.keeps_order
-        problem = Problem.from_model(self.model, self.dtype, is_sorted)
+        problem = self._problem()
         noise = self._noise(indices.astype(np.uint32).reshape(groups, lanes))
-        scheme = eqx.tree_at(
-            lambda s: s.step, self.scheme, jnp.asarray(float(self.scheme.step), self.dtype)
-        )
+        scheme = self._compiled_scheme()
         state = self._initial_state(problem, ranked, groups, lanes)
         recorder = _Recorder(self, len(replicas))
         steps = offset = 0
@@ -108,16 +119,41 @@ class ChunkTask:
             plan = self._plan(segment, offset)
             if segment.num_steps:
                 state = _advance(scheme, problem, noise, before, plan)
-            if not np.all(recorder.record(problem, state)):
+            if not np.all(recorder.record(problem, self._ranked(state))):
                 rerun = _Rerun(scheme, problem, noise, before, plan)
                 recorder.blame(rerun, steps, segment.num_steps)
             steps += segment.num_steps
             if segment.num_steps:
-                # A split segment draws once more than it has steps.
-                offset += self.noise_factor * segment.num_steps + self.scheme.extra_draws
+                offset += self._num_draws(segment.num_steps)
         if state.peaks is not None:
+            assert isinstance(problem, Problem)
             recorder.record_truncation(problem, state.peaks, ranked[: len(replicas), -1])
-        return recorder.arrays()
+        return recorder.arrays() | self._bounds(state)
+
+    @property
+    def _step(self):
+        return jnp.asarray(float(self.scheme.step), self.dtype)
+
+    def _compiled_scheme(self) -> AbstractScheme:
+        """The scheme with its step as an array, so that another step needs no compilation."""
+        return eqx.tree_at(lambda s: s.step, self.scheme, self._step)
+
+    def _num_draws(self, num_steps: int) -> int:
+        """Noise indices of a segment; a split one draws once more than it has steps."""
+        return self.noise_factor * num_steps + self.scheme.extra_draws
+
+    def _ranked(self, state: AnyState) -> AnyState:
+        """The state as a snapshot reads it."""
+        return state
+
+    def _bounds(self, state: AnyState) -> dict[str, np.ndarray]:
+        """Bounds (replica,) that the state accumulated."""
+        return {}
+
+    def _problem(self) -> AnyProblem:
+        assert isinstance(self.model, RankDiffusion)
+        is_sorted = self.with_regulators or self.scheme.keeps_order
+        return Problem.from_model(self.model, self.dtype, is_sorted)
 
     def _noise(self, indices: np.ndarray):
         fine = Noise(
@@ -128,7 +164,10 @@ class ChunkTask:
         )
         return fine if self.noise_factor == 1 else CoarseNoise(fine, self.noise_factor)
 
-    def _initial_state(self, problem: Problem, ranked: np.ndarray, groups: int, lanes: int):
+    def _initial_state(
+        self, problem: AnyProblem, ranked: np.ndarray, groups: int, lanes: int
+    ) -> AnyState:
+        assert isinstance(problem, Problem)
         columns = jnp.asarray(ranked.T.reshape(-1, groups, lanes), self.dtype)
         regulators = None
         if self.with_regulators:
@@ -155,9 +194,9 @@ class _Rerun:
     """A segment to be run again from its start, to find where it failed."""
 
     scheme: AbstractScheme
-    problem: Problem
+    problem: AnyProblem
     noise: Noise | CoarseNoise
-    start: State
+    start: AnyState
     plan: Plan
 
     def is_finite(self, stop: int) -> np.ndarray:
@@ -176,7 +215,7 @@ class _Recorder:
         self._failed_step = np.full(num_replicas, -1, np.int64)
         self._bound: np.ndarray | None = None
 
-    def record(self, problem: Problem, state: State) -> np.ndarray:
+    def record(self, problem: AnyProblem, state: AnyState) -> np.ndarray:
         """Save a state; returns which replicas are finite."""
         task = self._task
         functions = tuple(function for _, function in task.observe)
@@ -217,6 +256,7 @@ class _Recorder:
         """Bound the disturbance by the particles that a free truncation leaves out."""
         by_rank = self._by_replica(problem.peaks_by_start(peaks)).T
         horizon = float(self._task.times[-1])
+        assert isinstance(self._task.model, RankDiffusion)
         self._bound = free_truncation_bound(self._task.model, highest_start, by_rank, horizon)
 
     def arrays(self) -> dict[str, np.ndarray]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ._chunk import ChunkTask
+from ._scheme import TwoScaleSplitting
 from ._solution import SimulationError, SimulationInterrupted, Solution
 from .ensemble import (
     Interrupted,
@@ -16,6 +17,9 @@ from .ensemble import (
     run_chunks,
 )
 
+# What a chunk says of itself besides its saved states.
+_NOT_SAVED = ("failed_step", "truncation_bound", "violation_bound")
+
 _LAST_DIM = {"ranked": "rank", "gaps": "gap", "regulators": "regulator", "names_ranked": "rank"}
 
 
@@ -25,7 +29,7 @@ def check_output_memory(task: ChunkTask, num_replicas: int) -> None:
     replicas_kept = num_replicas if task.keep == "paths" else task.width
     # Chunks are joined at the end, so kept paths exist twice for a moment.
     saved = 2 * len(task.times) * replicas_kept * per_state * task.dtype.itemsize
-    working = 8 * task.model.num_particles * task.width * 8
+    working = 8 * task.values_per_replica * task.width * 8
     check_memory(
         saved + working,
         f"saving {len(task.times)} times of {num_replicas} replicas with {task.num_ranks} ranks",
@@ -41,9 +45,9 @@ class _ReducedTask:
 
     def __call__(self, replicas: range) -> dict[str, np.ndarray]:
         arrays = self.task(replicas)
-        reduced = {
-            name: arrays.pop(name) for name in ("failed_step", "truncation_bound") if name in arrays
-        }
+        reduced = {name: arrays.pop(name) for name in _NOT_SAVED if name in arrays}
+        if "violation_bound" in reduced:
+            reduced["violation_bound"] = np.asarray(np.mean(reduced["violation_bound"]))
         reduced["failed_step"] = reduced["failed_step"][reduced["failed_step"] >= 0]
         for name, values in arrays.items():
             moments = StreamingMoments.from_samples(values, axis=1)
@@ -103,10 +107,10 @@ def _merge(first: dict, second: dict) -> dict:
     for name in names:
         kind = StreamingQuantiles if name == "gaps_histogram" else StreamingMoments
         merged |= _merge_kind(kind, name, first, second)
-    if "truncation_bound" in first:
-        share = second["ranked/count"] / (first["ranked/count"] + second["ranked/count"])
-        change = second["truncation_bound"] - first["truncation_bound"]
-        merged["truncation_bound"] = first["truncation_bound"] + change * share
+    share = second["ranked/count"] / (first["ranked/count"] + second["ranked/count"])
+    for name in ("truncation_bound", "violation_bound"):
+        if name in first:
+            merged[name] = (1 - share) * first[name] + share * second[name]
     return merged
 
 
@@ -121,7 +125,7 @@ def _part(arrays: dict, name: str) -> dict:
 
 
 def _solution_of_paths(task, results, done, attrs, quantiles, budget, by_num_ranks) -> Solution:
-    names = [name for name in results[0] if name not in ("failed_step", "truncation_bound")]
+    names = [name for name in results[0] if name not in _NOT_SAVED]
     variables = {
         name: Variable(
             _dims(name, results[0][name].ndim, ("time", "replica")),
@@ -136,6 +140,9 @@ def _solution_of_paths(task, results, done, attrs, quantiles, budget, by_num_ran
     if "truncation_bound" in results[0]:
         weights = [len(chunk) for chunk in done]
         bound = np.average([r["truncation_bound"] for r in results], axis=0, weights=weights)
+    if "violation_bound" in results[0]:
+        violation = np.concatenate([arrays["violation_bound"] for arrays in results])
+        variables["violation_bound"] = Variable(("replica",), violation)
     labels = {"time": task.times, "replica": indices}
     return _solution(task, variables, labels, attrs, failures, bound, budget, by_num_ranks)
 
@@ -157,6 +164,8 @@ def _solution_of_moments(task, results, done, attrs, quantiles, budget, by_num_r
     count = int(arrays["ranked/count"])
     failures = [(-1, int(step)) for step in arrays["failed_step"]]
     bound = arrays.get("truncation_bound")
+    if "violation_bound" in arrays:
+        variables["violation_bound"] = Variable((), np.float64(arrays["violation_bound"]))
     attrs = attrs | {"num_replicas": count}
     return _solution(task, variables, labels, attrs, failures, bound, budget, by_num_ranks)
 
@@ -174,6 +183,10 @@ def _solution(task, variables, labels, attrs, failures, bound, budget, by_num_ra
                 f"with probability up to {checked:.3g}, above truncation_budget = {budget:.3g}; "
                 "raise num_particles, or lower the horizon or num_ranks."
             )
+    if "violation_bound" in variables:
+        result = (
+            _check_violation(task, float(np.mean(variables["violation_bound"].values))) or result
+        )
     if failures:
         replica, step = failures[0]
         who = f"replica {replica}" if replica >= 0 else "a replica"
@@ -184,6 +197,19 @@ def _solution(task, variables, labels, attrs, failures, bound, budget, by_num_ra
             "dtype='float64'."
         )
     return Solution(variables, attrs | {"result": result}, labels)
+
+
+def _check_violation(task: ChunkTask, violation: float) -> str | None:
+    """What is wrong where far particles may have met the drifts of the ends too often, or None."""
+    assert isinstance(task.scheme, TwoScaleSplitting)
+    budget = task.scheme.violation_budget
+    if violation <= budget:
+        return None
+    return (
+        f"near sets too small: the law of a path may differ from that of Splitting by "
+        f"{violation:.3g} in total variation, above violation_budget = {budget:.3g}; raise reach "
+        f"above {task.scheme.reach:g}, or take a shorter macro_step."
+    )
 
 
 def _dims(name: str, ndim: int, leading: tuple[str, ...]) -> tuple[str, ...]:

@@ -31,17 +31,30 @@ def drift_flow(problem: Problem, positions: Array, length) -> Array:
     drift, five with one; a sorting network for up to eight particles. Other rank drifts: sixteen
     means for each particle, and a full sort where particles are kept by name.
     """
-    atlas = problem.atlas
-    if atlas is None:
+    if problem.atlas is None:
         return _flow_of_ranks(problem, positions, length)
-    low_mass, high_mass = atlas.lowest * length, atlas.highest * length
+    return flow_to_levels(problem, positions, length, atlas_levels(problem, positions, length))
+
+
+def atlas_levels(problem: Problem, positions: Array, length) -> tuple[Array | float, Array | float]:
+    """Levels of an Atlas drift: the lowest are filled up to the one, the highest cut to the other.
+
+    They are -inf and inf where that end has no drift.
+    """
+    assert problem.atlas is not None
+    low_mass, high_mass = problem.atlas.lowest * length, problem.atlas.highest * length
     find = _levels_by_sorting if problem.num_particles <= _MAX_SORTED else _levels_by_values
-    levels = find(problem, positions, low_mass, high_mass)
+    return find(problem, positions, low_mass, high_mass)
+
+
+def flow_to_levels(problem: Problem, positions: Array, length, levels) -> Array:
+    """The flow of an Atlas drift whose levels are known."""
+    assert problem.atlas is not None
     if problem.has_lowest:
         positions = jnp.maximum(positions, levels[0])
     if problem.has_highest:
         positions = jnp.minimum(positions, levels[1])
-    positions = positions + atlas.common * length
+    positions = positions + problem.atlas.common * length
     return jnp.maximum(positions, 0) if problem.floor else positions
 
 
@@ -103,7 +116,7 @@ def _levels_by_values(problem: Problem, positions: Array, low_mass, high_mass):
     beyond = (problem.fill_empty_slots(positions, low) < low) | (
         problem.fill_empty_slots(positions, high) > high
     )
-    count = jnp.sum(beyond.astype(positions.dtype), axis=problem.axes)
+    count = problem.total(beyond.astype(positions.dtype))
     is_rough = count != num_moved
 
     def iterate():
@@ -126,11 +139,11 @@ def _level_of_lowest(problem: Problem, positions: Array, mass):
     lies above.
     """
     candidates = problem.fill_empty_slots(positions, jnp.inf)
-    lowest = value = jnp.min(candidates, axis=problem.axes)
+    lowest = value = problem.least(candidates)
     level, num_moved = mass + jnp.zeros_like(lowest), jnp.ones_like(lowest)
     excess = jnp.zeros_like(lowest)
     for count in range(2, min(_NUM_VALUES, problem.num_particles) + 1):
-        value = jnp.min(jnp.where(candidates > value, candidates, jnp.inf), axis=problem.axes)
+        value = problem.least(jnp.where(candidates > value, candidates, jnp.inf))
         excess = excess + (value - lowest)
         mean_level = (mass + excess) / count
         num_moved = jnp.where(mean_level < level, count, num_moved)
@@ -153,13 +166,13 @@ def _iterate_level(problem: Problem, positions: Array, mass, level, is_rough):
     def descend(carry):
         level, active = carry
         depth = jnp.maximum(level - candidates, 0)
-        count = jnp.sum((depth > 0).astype(depth.dtype), axis=problem.axes)
-        surplus = jnp.sum(depth, axis=problem.axes) - mass
+        count = problem.total((depth > 0).astype(depth.dtype))
+        surplus = problem.total(depth) - mass
         lower = level - surplus / jnp.maximum(count, 1)
         lower = jnp.where(active & (count > 0) & (lower < level), lower, level)
         return lower, lower < level
 
-    start = jnp.min(candidates, axis=problem.axes) + mass
+    start = problem.least(candidates) + mass
     level = jnp.where(
         is_rough, jnp.where(jnp.isfinite(level), jnp.minimum(level, start), start), level
     )

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
+from ._check import check_gaps, check_shape
 from ._gap_process import GapProcess
 from ._model import RankDiffusion
 from ._start import exponentials
@@ -56,12 +57,12 @@ class ExponentialMixture:
 
     def survival(self, gaps: ArrayLike) -> np.ndarray:
         """Marginal tails, broadcast along the last axis."""
-        gaps = np.maximum(np.asarray(gaps, float), 0)
+        gaps = np.maximum(check_gaps(gaps, self.num_gaps), 0)
         return np.einsum("p,p...->...", self.order_probs, np.exp(-self._each(gaps)))
 
     def cdf(self, gaps: ArrayLike) -> np.ndarray:
         """Marginal distribution functions, broadcast along the last axis."""
-        gaps = np.maximum(np.asarray(gaps, float), 0)
+        gaps = np.maximum(check_gaps(gaps, self.num_gaps), 0)
         return np.einsum("p,p...->...", self.order_probs, -np.expm1(-self._each(gaps)))
 
     def log_prob(self, gaps: ArrayLike) -> np.ndarray:
@@ -76,7 +77,7 @@ class ExponentialMixture:
             )
         constants = np.log(self.order_probs) + np.sum(np.log(self.rates), axis=1)
         log_density = logsumexp(constants - gaps @ self.rates.T, axis=-1)
-        return np.where(np.all(gaps >= 0, axis=-1), log_density, -np.inf)
+        return np.where(np.any(gaps < 0, axis=-1), -np.inf, log_density)
 
     def quantile(self, prob: ArrayLike) -> np.ndarray:
         """Marginal quantiles by bisection to rounding, broadcast along the last axis.
@@ -101,10 +102,11 @@ class ExponentialMixture:
 
     def sample_ordered(self, key, shape=()) -> tuple[np.ndarray, np.ndarray]:
         """Independent gaps (*shape, gap) with their orders (*shape, rank)."""
-        shape = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+        shape = check_shape("shape", shape)
         draws = np.arange(int(np.prod(shape, dtype=np.int64)))
         gaps, orders = self.sample_replicas_ordered(resolve_seed(key).words, draws)
-        return gaps.reshape(*shape, -1), orders.reshape(*shape, -1)
+        size = orders.shape[-1]
+        return gaps.reshape((*shape, self.num_gaps)), orders.reshape((*shape, size))
 
     def sample_replicas(self, words: tuple[int, int], replicas: np.ndarray) -> np.ndarray:
         """The gaps that belong to each replica's index, shape (replica, gap)."""

@@ -9,10 +9,14 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 from scipy.sparse.linalg import splu
 
+from ._check import check_vector
 from ._model import RankDiffusion
 
 # Relative rounding that the checks of signs and of skew symmetry forgive.
 _TOLERANCE = 1e-9
+
+# Gaps up to which the eigenvalues of a covariance are checked.
+_MAX_DECOMPOSED = 200
 
 # Gaps of which all principal submatrices are checked.
 _MAX_ENUMERATED = 12
@@ -35,10 +39,10 @@ class GapProcess:
     reflection: sparse.csc_array
 
     def __init__(self, drift: ArrayLike, covariance, reflection):
-        vector = np.atleast_1d(np.array(drift, dtype=np.float64))
+        vector = check_vector("drift", drift)
         size = vector.size
         given = {"covariance": covariance, "reflection": reflection}
-        matrices = {n: sparse.csc_array(m, dtype=np.float64) for n, m in given.items()}
+        matrices = {name: _as_sparse(name, matrix) for name, matrix in given.items()}
         for name, matrix in matrices.items():
             if matrix.shape != (size, size):
                 raise ValueError(
@@ -47,8 +51,6 @@ class GapProcess:
                 )
             if not np.all(np.isfinite(matrix.data)):
                 raise ValueError(f"{name} has values that are not finite.")
-        if not np.all(np.isfinite(vector)):
-            raise ValueError(f"drift = {vector} is not finite; pass finite values.")
         _check_covariance(matrices["covariance"])
         if np.any(np.abs(matrices["reflection"].diagonal() - 1) > _TOLERANCE):
             raise ValueError("reflection must have a unit diagonal; divide each column by its own.")
@@ -69,6 +71,8 @@ class GapProcess:
         on it. Raises ValueError for a model without gaps and for an order that is missing, not
         asked for or no permutation. Cost: linear in the number of gaps.
         """
+        if not isinstance(model, RankDiffusion):
+            raise ValueError(f"model = {model!r} is no RankDiffusion; make one, or a GapProcess.")
         if model.num_gaps == 0:
             raise ValueError("a single particle without a floor has no gaps; add one or a floor.")
         drifts = model.drifts + _name_drifts_by_rank(model, order)
@@ -152,9 +156,9 @@ class GapProcess:
         if unstable.size:
             gap = int(unstable[0])
             raise ValueError(
-                f"the gap process is unstable: (-R^-1 drift)[{gap}] = {rates[gap]:.6g} must be "
-                f"positive. The drifts above gap {gap} do not press it together; give the higher "
-                "ranks lower drifts."
+                f"the gap process is unstable: (-R^-1 drift)[{gap}] = {rates[gap] + 0.0:.6g} must "
+                f"be positive. The drifts above gap {gap} do not press it together; give the "
+                "higher ranks lower drifts."
             )
 
     def skew_symmetry_defect(self) -> float:
@@ -205,8 +209,10 @@ def _name_drifts_by_rank(model: RankDiffusion, order):
                 f"order = {order!r} is given, but the model has no name drifts; leave it out."
             )
         return 0.0
-    names = np.asarray(() if order is None else order)
-    if not np.array_equal(np.sort(names), np.arange(model.num_particles)):
+    names = np.atleast_1d(np.asarray(() if order is None else order))
+    if names.dtype.kind not in "iu" or not np.array_equal(
+        np.sort(names), np.arange(model.num_particles)
+    ):
         raise ValueError(
             f"order = {order!r}: with name drifts the drift of the gaps depends on the order of "
             f"the names; pass a permutation of 0 ... {model.num_particles - 1}, lowest rank first."
@@ -224,11 +230,26 @@ def _has_positive_image(matrix: np.ndarray) -> bool:
     return bool(linprog(np.zeros(size), A_ub=-matrix, b_ub=-np.ones(size)).success)
 
 
+def _as_sparse(name: str, matrix) -> sparse.csc_array:
+    try:
+        dense_or_sparse = matrix if sparse.issparse(matrix) else np.asarray(matrix, np.float64)
+        return sparse.csc_array(dense_or_sparse, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} = {matrix!r} is no matrix of numbers.") from error
+
+
 def _check_covariance(covariance: sparse.csc_array) -> None:
     if abs(covariance - covariance.T).max() > _TOLERANCE * abs(covariance).max():
         raise ValueError("covariance is not symmetric; pass that of the free motion.")
     if np.any(covariance.diagonal() <= 0):
         raise ValueError("covariance has a diagonal that is not positive; every gap needs noise.")
+    if covariance.diagonal().size <= _MAX_DECOMPOSED:
+        least, most = np.linalg.eigvalsh(covariance.toarray())[[0, -1]]
+        if least < -_TOLERANCE * most:
+            raise ValueError(
+                f"covariance has the eigenvalue {least:.6g}; pass that of a free motion, which has "
+                "none below 0."
+            )
 
 
 def _tridiagonal(below, diagonal, above) -> sparse.csc_array:

@@ -1,16 +1,20 @@
 """Laws in closed form: products of exponentials, and the stationary gaps of a model."""
 
 from dataclasses import dataclass
+from hashlib import sha256
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._check import check_vector
+from ._check import check_gaps, check_shape, check_vector
 from ._exponential_mixture import ExponentialMixture, mixture_over_orders
 from ._gap_process import GapProcess
 from ._model import RankDiffusion
 from ._start import exponentials
 from .ensemble import resolve_seed
+
+# Rates that a result lists one by one.
+_MAX_DESCRIBED = 10_000
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -48,11 +52,11 @@ class ProductExponential:
 
     def cdf(self, gaps: ArrayLike) -> np.ndarray:
         """Marginal distribution functions 1 - exp(-rates x), broadcast along the last axis."""
-        return -np.expm1(-self.rates * np.maximum(np.asarray(gaps, float), 0))
+        return -np.expm1(-self.rates * np.maximum(check_gaps(gaps, self.num_gaps), 0))
 
     def survival(self, gaps: ArrayLike) -> np.ndarray:
         """Marginal tails exp(-rates x), broadcast along the last axis."""
-        return np.exp(-self.rates * np.maximum(np.asarray(gaps, float), 0))
+        return np.exp(-self.rates * np.maximum(check_gaps(gaps, self.num_gaps), 0))
 
     def log_prob(self, gaps: ArrayLike) -> np.ndarray:
         """Joint log density sum_k (log rates[k] - rates[k] x_k), -inf outside the orthant.
@@ -65,7 +69,7 @@ class ProductExponential:
                 f"gaps has shape {gaps.shape}; its last axis must hold {self.num_gaps} gaps."
             )
         log_density = np.sum(np.log(self.rates) - self.rates * gaps, axis=-1)
-        return np.where(np.all(gaps >= 0, axis=-1), log_density, -np.inf)
+        return np.where(np.any(gaps < 0, axis=-1), -np.inf, log_density)
 
     def quantile(self, prob: ArrayLike) -> np.ndarray:
         """Marginal quantiles -log(1 - p) / rates, broadcast along the last axis.
@@ -83,18 +87,22 @@ class ProductExponential:
 
         Cost: one Philox call per two numbers.
         """
-        shape = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+        shape = check_shape("shape", shape)
         draws = np.arange(int(np.prod(shape, dtype=np.int64)))
         standard = exponentials(resolve_seed(key).words, draws, self.num_gaps)
-        return (standard / self.rates).reshape(*shape, self.num_gaps)
+        return (standard / self.rates).reshape((*shape, self.num_gaps))
 
     def sample_replicas(self, words: tuple[int, int], replicas: np.ndarray) -> np.ndarray:
         """The draw that belongs to each replica's index, shape (replica, gap)."""
         return exponentials(words, replicas, self.num_gaps) / self.rates
 
     def describe(self) -> dict:
-        """What a result records of the law."""
-        return {"law": "product of exponentials", "rates": self.rates.tolist()}
+        """What a result records of the law: very many rates by a digest only."""
+        description: dict = {"law": "product of exponentials"}
+        if self.num_gaps <= _MAX_DESCRIBED:
+            return description | {"rates": self.rates.tolist()}
+        digest = sha256(self.rates.tobytes()).hexdigest()
+        return description | {"num_gaps": self.num_gaps, "rates_sha256": digest}
 
 
 def stationary_gaps(model: RankDiffusion) -> ProductExponential | ExponentialMixture:
@@ -124,4 +132,9 @@ def stationary_gaps(model: RankDiffusion) -> ProductExponential | ExponentialMix
         return ProductExponential(rates)
     if model.has_names:
         return mixture_over_orders(model)
+    if model.floor and model.has_equal_variances and model.has_symmetric_collisions:
+        # The same in closed form, for very many particles; what is unstable is refused below.
+        rates = -2 / model.variances[0] * np.cumsum(model.drifts[::-1])[::-1]
+        if np.all(rates > 1e-6 * np.max(np.abs(model.drifts)) / model.variances[0]):
+            return ProductExponential(rates)
     return ProductExponential(GapProcess.from_model(model).product_rates())

@@ -33,6 +33,21 @@ class InfiniteAtlas:
     b: float
     closure: str
 
+    def __post_init__(self):
+        object.__setattr__(self, "a", check_positive("a", self.a))
+        object.__setattr__(self, "b", check_finite("b", self.b))
+        check_choice("closure", self.closure, CLOSURES)
+
+    def drifts(self, num_particles: int) -> np.ndarray:
+        """Rank drifts of the truncation to N particles."""
+        drifts = np.zeros(num_particles)
+        drifts[0] += self.b
+        if self.closure == "stationary":
+            drifts[-1] -= self.a
+        elif self.closure == "prelimit":
+            drifts -= self.a / num_particles
+        return drifts
+
 
 @dataclass(frozen=True, eq=False, init=False)
 class RankDiffusion:
@@ -131,7 +146,9 @@ class RankDiffusion:
         description: dict = {"num_particles": self.num_particles, "floor": self.floor}
         if self.infinite is not None:
             infinite = self.infinite
-            return description | {"a": infinite.a, "b": infinite.b, "closure": infinite.closure}
+            description |= {"a": infinite.a, "b": infinite.b, "closure": infinite.closure}
+            if self._is_truncation_of(infinite):
+                return description
         optional = {
             "name_drifts": self.name_drifts,
             "q_minus": self.q_minus,
@@ -142,6 +159,15 @@ class RankDiffusion:
             "variances": self.variances.tolist(),
             **{name: value.tolist() for name, value in optional.items() if value is not None},
         }
+
+    def _is_truncation_of(self, infinite: InfiniteAtlas) -> bool:
+        """Whether the parameters of the infinite model say all there is to say."""
+        return (
+            np.array_equal(self.drifts, infinite.drifts(self.num_particles))
+            and bool(np.all(self.variances == 2))
+            and self.name_drifts is None
+            and self.q_minus is None
+        )
 
 
 def _check_shares(q_minus, q_plus, num_collisions: int):
@@ -173,6 +199,8 @@ def _check_shares(q_minus, q_plus, num_collisions: int):
 
 
 def _check_infinite(infinite, floor: bool):
+    if infinite is not None and not isinstance(infinite, InfiniteAtlas):
+        raise ValueError(f"infinite = {infinite!r} is no InfiniteAtlas; pass one, or None.")
     if infinite is not None and not floor:
         raise ValueError(
             "floor = False, but the infinite reflected Atlas process has a floor; drop `infinite`."
@@ -210,10 +238,5 @@ def reflected_atlas(
             f"b = {b} must be below a = {a}: the lowest gap is Exp(a - b). Lower b, raise a, or "
             "take closure='free' for a transient of the infinite model."
         )
-    drifts = np.zeros(count)
-    drifts[0] += b
-    if closure == "stationary":
-        drifts[-1] -= a
-    elif closure == "prelimit":
-        drifts -= a / count
-    return RankDiffusion(drifts, np.full(count, 2.0), True, InfiniteAtlas(a, b, closure))
+    infinite = InfiniteAtlas(a, b, closure)
+    return RankDiffusion(infinite.drifts(count), np.full(count, 2.0), True, infinite)

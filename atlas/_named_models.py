@@ -50,8 +50,9 @@ def first_order(drifts: ArrayLike, variances: ArrayLike, floor: bool = False) ->
     if the drifts of the ranks k ... N add up to less than zero, for each k; an unstable model is
     no error, since transients make sense, but has no stationary law.
 
-    Arguments: `drifts`, `variances`, shape (rank,); `floor`. Raises ValueError as `RankDiffusion`,
-    and for one particle without a floor. Source: [Fernholz2002], [BannerFernholzKaratzas2005].
+    Arguments: `drifts`, `variances`, shape (rank,); `floor`. Raises ValueError as `RankDiffusion`.
+    One particle without a floor is Brownian motion, which has no gaps. Source:
+    [Fernholz2002], [BannerFernholzKaratzas2005].
     """
     return RankDiffusion(drifts, variances, check_flag("floor", floor))
 

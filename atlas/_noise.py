@@ -28,6 +28,8 @@ STREAM_NORMAL = np.uint32(0)
 STREAM_BRIDGE = np.uint32(1)
 STREAM_MIDPOINT = np.uint32(2)
 STREAM_START = np.uint32(3)
+STREAM_MEMORY = np.uint32(4)
+STREAM_NEAR = np.uint32(5)
 
 _ANGLE_PER_UNIT = 2 * np.pi * 2.0**-32
 
@@ -83,6 +85,19 @@ def _box_muller(radius_word, angle_word, dtype):
     return radius * cosine, radius * sine
 
 
+def normals_from(words, dtype):
+    """Four standard normals from four uint32 arrays, stacked along a new leading axis."""
+    w0, w1, w2, w3 = words
+    first, second = _box_muller(w0, w1, dtype), _box_muller(w2, w3, dtype)
+    return jnp.stack((*first, *second))
+
+
+def normal_and_uniform(key, counter, dtype):
+    """A standard normal and a uniform on (0, 1] for each counter, from one Philox call."""
+    radius, angle, word, _ = philox4x32(key, counter)
+    return _box_muller(radius, angle, dtype)[0], _positive_uniform(word, dtype)
+
+
 def num_blocks(num_particles: int) -> int:
     """Blocks of four that hold `num_particles` particles."""
     return -(-num_particles // WORDS)
@@ -124,9 +139,7 @@ class Noise(eqx.Module):
 
     def normals(self, index, stream=STREAM_NORMAL) -> Float[Array, "4 block group lane"]:
         """Independent standard normals by the method of Box and Muller; |z| is at most 6.77."""
-        w0, w1, w2, w3 = self.words(index, stream)
-        first, second = _box_muller(w0, w1, self.dtype), _box_muller(w2, w3, self.dtype)
-        return jnp.stack((*first, *second))
+        return normals_from(self.words(index, stream), self.dtype)
 
     def uniforms(self, index, stream=STREAM_BRIDGE) -> Float[Array, "4 block group lane"]:
         """Independent uniforms on (0, 1], for the minima of Brownian bridges."""

@@ -6,6 +6,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
+from ._delay_model import AnyModel
 from ._model import RankDiffusion
 from ._noise import WORDS, from_slots, num_blocks, to_slots
 from ._ranked_slots import sort_slots
@@ -58,7 +59,7 @@ class AtlasDrift(eqx.Module):
     highest: Array
 
 
-def atlas_drift(model: RankDiffusion) -> tuple[float, float, float] | None:
+def atlas_drift(model: AnyModel) -> tuple[float, float, float] | None:
     """(common, lowest, highest) if the drifts have the form of `AtlasDrift`, otherwise None."""
     drifts = model.drifts
     if drifts.size == 1:
@@ -133,10 +134,13 @@ class Problem(eqx.Module):
             is_sorted=not model.has_names and (is_sorted or needs_order),
         )
 
-    @property
-    def axes(self) -> tuple[int, int]:
-        """Axes of the particles in the layout of the positions."""
-        return (0, 1)
+    def least(self, values: Array) -> Array:
+        """The minimum over particles of values in the layout of the positions."""
+        return jnp.min(values, axis=(0, 1))
+
+    def total(self, values: Array) -> Array:
+        """The sum over particles of values in the layout of the positions."""
+        return jnp.sum(values, axis=(0, 1))
 
     def pack(self, columns: Array) -> Array:
         """(rank, group, lane) in ascending order, or by name -> the layout of the positions."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ._model import RankDiffusion
+from ._delay_model import AnyModel
 
 
 def rank(positions, axis: int = -1) -> np.ndarray:
@@ -43,7 +43,7 @@ def ranked_from_gaps(gaps, floor: bool = True) -> np.ndarray:
     return np.cumsum(gaps, axis=-1)
 
 
-def check_ranked(name: str, positions: np.ndarray, model: RankDiffusion) -> None:
+def check_ranked(name: str, positions: np.ndarray, model: AnyModel) -> None:
     """Refuse positions that are not finite, not ascending, or below the floor."""
     _check_finite(name, positions)
     if np.any(np.diff(positions, axis=-1) < 0):
@@ -56,7 +56,7 @@ def check_ranked(name: str, positions: np.ndarray, model: RankDiffusion) -> None
 
 
 def check_positions(
-    name: str, positions: np.ndarray, model: RankDiffusion, replicas: np.ndarray | None = None
+    name: str, positions: np.ndarray, model: AnyModel, replicas: np.ndarray | None = None
 ) -> None:
     """Refuse positions, in any order, that are not finite or below the floor."""
     _check_finite(name, positions, replicas)
@@ -76,7 +76,7 @@ def _check_finite(name: str, positions: np.ndarray, replicas: np.ndarray | None 
     )
 
 
-def _check_floor(name: str, positions: np.ndarray, model: RankDiffusion) -> None:
+def _check_floor(name: str, positions: np.ndarray, model: AnyModel) -> None:
     if model.floor and np.any(positions < 0):
         where = tuple(int(i) for i in np.argwhere(positions < 0)[0])
         raise ValueError(

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ._check import check_choice, check_positive
+from ._exponential_mixture import ExponentialMixture
+from ._law import ProductExponential
 from ._model import RankDiffusion
 from ._scheme import AbstractScheme
 from ._simulate import simulate
@@ -44,7 +46,12 @@ def richardson(
     order: float | None = None,
     times: Sequence[float] | np.ndarray | None = None,
     horizon: float | None = None,
-    initial: str | Callable | Sequence | np.ndarray = "stationary",
+    initial: str
+    | ProductExponential
+    | ExponentialMixture
+    | Callable
+    | Sequence
+    | np.ndarray = "stationary",
     replicas: int | range = 1,
     key=None,
     num_ranks: int | None = None,

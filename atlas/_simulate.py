@@ -10,23 +10,38 @@ import numpy as np
 from ._check import check_choice, check_count, check_finite, check_flag, check_positive
 from ._chunk import ChunkTask
 from ._collect import check_output_memory, collect
+from ._delay_chunk import DelayChunkTask, values_per_replica
+from ._delay_model import AnyModel, DelayDiffusion
+from ._delay_scheme import DelayedBridge
 from ._exponential_mixture import ExponentialMixture
 from ._law import ProductExponential, stationary_gaps
 from ._model import RankDiffusion
-from ._scheme import SCHEMES, AbstractScheme
+from ._scheme import SCHEMES, AbstractScheme, TwoScaleSplitting
 from ._solution import Solution
 from ._start import prepare_start
 from ._time_grid import check_times, plan_segments
+from ._two_scale_chunk import MANY_PARTICLES, TwoScaleChunkTask
 from .ensemble import ChunkStore, plan_chunks, provenance, resolve_seed
 
 # Positions of a chunk that stay in the second-level cache of a CPU core, and that fill a GPU.
 _CHUNK_SIZE = {"cpu": 2**16, "other": 2**24}
 
-_RESERVED = ("ranked", "gaps", "regulators", "names_ranked", "truncation_bound", "failed_step")
+# Rounding of the highest position that float32 may have, in units of the noise of a step.
+_MAX_ROUNDING = 0.01
+
+_RESERVED = (
+    "ranked",
+    "gaps",
+    "regulators",
+    "names_ranked",
+    "truncation_bound",
+    "violation_bound",
+    "failed_step",
+)
 
 
 def simulate(
-    model: RankDiffusion,
+    model: RankDiffusion | DelayDiffusion,
     scheme: AbstractScheme,
     *,
     times: Sequence[float] | np.ndarray | None = None,
@@ -47,7 +62,7 @@ def simulate(
     keep: str = "paths",
     quantiles: Sequence[float] = (),
     noise_step: float | None = None,
-    dtype="float32",
+    dtype="auto",
     chunk: int | None = None,
     num_threads: int | None = None,
     executor: Executor | None = None,
@@ -58,6 +73,8 @@ def simulate(
     max_steps: int = 10_000_000,
 ) -> Solution:
     """Simulate replicas of a rank-based diffusion and save their ranked states.
+
+    A `DelayDiffusion` is solved by `DelayedBridge`; its past before time 0 is its start.
 
     Steps lie at k * scheme.step exactly; a save time in between gets shortened steps at its sides.
     Noise belongs to (seed, replica, step, particle), so a replica is the same in any batch, chunk
@@ -81,7 +98,8 @@ def simulate(
       keep: "paths", or "moments" to keep means and errors over replicas only, in memory that does
         not grow with the replicas; with `quantiles` also those of the gaps, within 1 %.
       noise_step: step of a finer run whose merged noise is used, `scheme.step` being a multiple.
-      dtype: "float32" or "float64"; the same noise, to rounding.
+      dtype: "float32" or "float64", the same noise, to rounding; "auto" takes float32 unless it
+        rounds the highest position at the start by more than 1 % of a step's noise.
       chunk: replicas computed at a time; None chooses. num_threads: chunks at a time; None: as
         many as there are cores. executor: any `concurrent.futures.Executor` instead of threads.
       store: folder in which finished chunks are kept, so that the same call after an interruption
@@ -98,7 +116,7 @@ def simulate(
     """
     _check_model_and_scheme(model, scheme)
     saved = check_times(times, horizon)
-    precision = _check_dtype(dtype)
+    check_choice("dtype", _dtype_name(dtype), ("auto", "float32", "float64"))
     given_key = _one_of(key, seed)
     drawn = resolve_seed(given_key)
     segments = plan_segments(float(scheme.step), saved, max_steps)
@@ -110,9 +128,10 @@ def simulate(
     if chunk is not None:
         check_count("chunk", chunk)
     threads = _threads(num_threads, executor)
-    width = chunk or _chunk_width(model.num_particles, len(indices), threads, executor)
+    width = chunk or _chunk_width(model, scheme, len(indices), threads, executor)
     start = prepare_start(initial, model, indices, _stationary_law)
-    task = ChunkTask(
+    precision = _choose_precision(_dtype_name(dtype), start.highest(drawn.words), model, scheme)
+    task = _task_class(model, scheme)(
         model=model,
         scheme=scheme,
         times=saved,
@@ -121,8 +140,8 @@ def simulate(
         words=drawn.words,
         width=min(width, len(indices)),
         num_ranks=count,
-        observe=_check_observe(observe),
-        with_regulators=_check_regulators(regulators, model),
+        observe=_check_observe(observe, model.num_particles),
+        with_regulators=_check_regulators(regulators, model, scheme),
         noise_factor=_noise_factor(scheme, noise_step, segments, regulators),
         dtype=precision,
         keep=kept,
@@ -131,7 +150,7 @@ def simulate(
     check_output_memory(task, len(indices))
     attrs = {
         **model.describe(),
-        **scheme.describe(),
+        **task.describe(),
         "initial": start.describe(),
         "replicas_start": indices.start,
         "dtype": precision.name,
@@ -158,13 +177,21 @@ def simulate(
 
 
 def _check_model_and_scheme(model, scheme) -> None:
-    if not isinstance(model, RankDiffusion):
+    if not isinstance(model, AnyModel):
         raise ValueError(
-            f"model = {model!r} is no RankDiffusion; make one, for example with reflected_atlas."
+            f"model = {model!r} is no RankDiffusion or DelayDiffusion; make one, for example with "
+            "reflected_atlas."
         )
     if not isinstance(scheme, AbstractScheme):
-        known = ", ".join(f"{known.__name__}(step=...)" for known in SCHEMES)
+        known = ", ".join(f"{known.__name__}(step=...)" for known in (*SCHEMES, DelayedBridge))
         raise ValueError(f"scheme = {scheme!r} is no scheme object; pass one of {known}.")
+    if isinstance(model, DelayDiffusion):
+        if isinstance(scheme, DelayedBridge):
+            return
+        raise ValueError(
+            f"scheme = {type(scheme).__name__} does not know the past, and this model has the "
+            f"delay {model.delay}; pass DelayedBridge, or model.without_delay() for delay 0."
+        )
     refusal = scheme.refusal(model)
     if refusal is not None:
         raise ValueError(
@@ -172,7 +199,18 @@ def _check_model_and_scheme(model, scheme) -> None:
         )
 
 
-def _stationary_law(model: RankDiffusion) -> ProductExponential | ExponentialMixture:
+def _state_size(model: AnyModel, scheme: AbstractScheme) -> int:
+    if isinstance(model, DelayDiffusion):
+        return values_per_replica(model.num_particles, model.lag(float(scheme.step)))
+    return model.num_particles
+
+
+def _stationary_law(model: AnyModel) -> ProductExponential | ExponentialMixture:
+    if isinstance(model, DelayDiffusion):
+        raise ValueError(
+            "initial = 'stationary' needs a law in closed form, and none is known with a delay; "
+            "pass positions, or a law of gaps such as stationary_gaps(model.without_delay())."
+        )
     try:
         return stationary_gaps(model)
     except ValueError as error:
@@ -181,25 +219,48 @@ def _stationary_law(model: RankDiffusion) -> ProductExponential | ExponentialMix
         ) from error
 
 
-def _check_dtype(dtype) -> np.dtype:
+def _dtype_name(dtype):
+    if isinstance(dtype, str):
+        return dtype
     try:
-        precision = np.dtype(dtype)
+        return np.dtype(dtype).name
     except TypeError as error:
-        raise ValueError(f"dtype = {dtype!r} is unknown; pass 'float32' or 'float64'.") from error
-    check_choice("dtype", precision.name, ("float32", "float64"))
-    return precision
+        raise ValueError(
+            f"dtype = {dtype!r} is unknown; pass 'auto', 'float32' or 'float64'."
+        ) from error
 
 
-def _check_regulators(regulators, model: RankDiffusion) -> bool:
+def _choose_precision(
+    name: str, highest: float, model: AnyModel, scheme: AbstractScheme
+) -> np.dtype:
+    noise = np.sqrt(np.min(model.variances) * float(scheme.step))
+    spacing = abs(highest) * float(np.finfo(np.float32).eps)
+    is_coarse = spacing > _MAX_ROUNDING * noise
+    if name == "float32" and is_coarse and isinstance(scheme, TwoScaleSplitting):
+        raise ValueError(
+            f"dtype = 'float32' tells positions near {highest:.6g} apart by {spacing:.3g}, and the "
+            f"noise of a step is {noise:.3g}; pass 'float64' or 'auto'."
+        )
+    if name == "auto":
+        name = "float64" if is_coarse else "float32"
+    return np.dtype(name)
+
+
+def _check_regulators(regulators, model: AnyModel, scheme: AbstractScheme) -> bool:
+    if check_flag("regulators", regulators) and not scheme.has_regulators:
+        raise ValueError(
+            f"regulators = True, but {type(scheme).__name__} does not see every push; pass "
+            f"Splitting(step={float(scheme.step)})."
+        )
     if check_flag("regulators", regulators) and model.has_names:
         raise ValueError(
-            "regulators = True is not there for a model with name drifts, whose particles are not "
-            "kept sorted; leave it out."
+            "regulators = True is not there for a model with names, whose particles are not kept "
+            "sorted; leave it out."
         )
     return bool(regulators)
 
 
-def _check_names(names, model: RankDiffusion, kept: str) -> bool:
+def _check_names(names, model: AnyModel, kept: str) -> bool:
     if not check_flag("names", names):
         return False
     if not model.has_names:
@@ -222,6 +283,8 @@ def _one_of(key, seed):
 
 def _check_keep(keep, quantiles) -> str:
     check_choice("keep", keep, ("paths", "moments"))
+    if isinstance(quantiles, str) or not hasattr(quantiles, "__len__"):
+        raise ValueError(f"quantiles = {quantiles!r} must be a sequence of probabilities.")
     for prob in quantiles:
         if not 0 <= check_finite("quantiles", prob) <= 1:
             raise ValueError(f"quantiles holds {prob}; probabilities lie in [0, 1].")
@@ -232,7 +295,7 @@ def _check_keep(keep, quantiles) -> str:
     return "quantiles" if len(quantiles) else keep
 
 
-def _check_observe(observe) -> tuple[tuple[str, Callable], ...]:
+def _check_observe(observe, num_particles: int) -> tuple[tuple[str, Callable], ...]:
     if observe is None:
         return ()
     if not isinstance(observe, Mapping):
@@ -246,6 +309,13 @@ def _check_observe(observe) -> tuple[tuple[str, Callable], ...]:
             raise ValueError(
                 f"observe[{name!r}] = {function!r} is no function of ranked positions."
             )
+        try:
+            jax.eval_shape(function, jax.ShapeDtypeStruct((num_particles,), np.float32))
+        except (TypeError, IndexError, jax.errors.JAXTypeError) as error:
+            raise ValueError(
+                f"observe[{name!r}] fails on ranked positions of shape ({num_particles},): "
+                f"{str(error).splitlines()[0]} Write it with jax.numpy, without branches on values."
+            ) from error
     return tuple(observe.items())
 
 
@@ -257,11 +327,22 @@ def _threads(num_threads, executor) -> int:
     return check_count("num_threads", num_threads)
 
 
-def _chunk_width(num_particles: int, num_replicas: int, threads: int, executor) -> int:
+def _task_class(model: AnyModel, scheme: AbstractScheme) -> type[ChunkTask]:
+    if isinstance(model, DelayDiffusion):
+        return DelayChunkTask
+    return TwoScaleChunkTask if isinstance(scheme, TwoScaleSplitting) else ChunkTask
+
+
+def _chunk_width(
+    model: AnyModel, scheme: AbstractScheme, num_replicas: int, threads: int, executor
+) -> int:
     size = _CHUNK_SIZE["cpu" if jax.default_backend() == "cpu" else "other"]
-    width = max(size // num_particles, 64)
+    # On two scales the particles of one replica fill the lanes, otherwise replicas do.
+    by_itself = isinstance(scheme, TwoScaleSplitting) and model.num_particles >= MANY_PARTICLES
+    fewest = 1 if by_itself else 64
+    width = max(size // _state_size(model, scheme), fewest)
     if threads > 1 or executor is not None:
-        width = min(width, max(64, -(-num_replicas // max(threads, 2))))
+        width = min(width, max(fewest, -(-num_replicas // max(threads, 2))))
     return width
 
 
@@ -270,6 +351,11 @@ def _noise_factor(scheme: AbstractScheme, noise_step, segments, regulators: bool
         return 1
     step = float(scheme.step)
     fine = check_positive("noise_step", noise_step, "pass the step of the finer run")
+    if not scheme.couples_steps:
+        raise ValueError(
+            f"noise_step = {fine}, but {type(scheme).__name__} has no noise that is common to "
+            f"steps of two lengths; pass Splitting(step={step}), or leave noise_step out."
+        )
     factor = round(step / fine)
     if factor < 1 or abs(factor * fine - step) > 1e-9 * step:
         raise ValueError(

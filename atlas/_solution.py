@@ -60,6 +60,20 @@ class Solution(Result, kind="atlas.Solution"):
         return self._paths("names_ranked")
 
     @property
+    def positions(self) -> np.ndarray:
+        """Positions by name, shape (time, replica, particle), of a run with names=True."""
+        ranked, names = self.ranked, self.names_ranked
+        count = len(self.attrs["name_drifts"])
+        if ranked.shape[-1] < count:
+            raise ValueError(
+                f"positions by name need all {count} ranks, {ranked.shape[-1]} were kept; leave "
+                "out num_ranks."
+            )
+        by_name = np.empty_like(ranked)
+        np.put_along_axis(by_name, names, ranked, axis=-1)
+        return by_name
+
+    @property
     def result(self) -> str:
         """``"successful"``, or what went wrong where an error was not thrown."""
         return self.attrs["result"]

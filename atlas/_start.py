@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ._check import check_choice
-from ._model import RankDiffusion
+from ._delay_model import AnyModel
 from ._noise import STREAM_START, WORDS, philox4x32
 from ._ranking import check_positions, check_ranked, ranked_from_gaps
 
@@ -35,13 +35,13 @@ def exponentials(words: tuple[int, int], replicas, num_values: int) -> np.ndarra
     uniform = ((pairs[:, 0] << np.uint64(32)) | pairs[:, 1]).astype(np.float64)
     values = -np.log((uniform + 0.5) * 2.0**-64)
     # Word pair w of block j is value 2 j + w.
-    return values.transpose(2, 1, 0).reshape(replicas.size, -1)[:, :num_values]
+    return values.transpose(2, 1, 0).reshape(replicas.size, 2 * num_calls)[:, :num_values]
 
 
 class LawStart:
     """Replica i starts from the draw of a gap law that belongs to its index."""
 
-    def __init__(self, law, model: RankDiffusion, name: str):
+    def __init__(self, law, model: AnyModel, name: str):
         if law.num_gaps != model.num_gaps:
             raise ValueError(
                 f"initial has {law.num_gaps} gaps and the model {model.num_gaps}; pass a law of "
@@ -58,6 +58,12 @@ class LawStart:
         by_name = np.empty(orders.shape)
         np.put_along_axis(by_name, orders, ranked_from_gaps(gaps, self.floor), axis=1)
         return by_name
+
+    def highest(self, words: tuple[int, int]) -> float:
+        """About where the highest particle starts, for the choice of the precision."""
+        if hasattr(self.law, "mean"):
+            return float(np.sum(self.law.mean))
+        return float(np.max(self.positions(words, np.zeros(1, np.uint64))))
 
     def describe(self) -> dict:
         """What a result records of the start."""
@@ -77,7 +83,7 @@ class SamplerStart:
 
     name = "sampler"
 
-    def __init__(self, sampler: Callable, model: RankDiffusion, replicas: range):
+    def __init__(self, sampler: Callable, model: AnyModel, replicas: range):
         self.sampler, self.model = sampler, model
         shape = self._sample((0, 0), np.array([replicas.start], np.uint64)).shape[1:]
         if shape != (model.num_particles,):
@@ -93,6 +99,10 @@ class SamplerStart:
             drawn = np.sort(drawn, axis=1)
         check_positions("initial(key)", drawn, self.model, replicas)
         return drawn
+
+    def highest(self, words: tuple[int, int]) -> float:
+        """Where the highest particle of replica 0 starts."""
+        return float(np.max(self._sample(words, np.zeros(1, np.uint64))))
 
     def describe(self) -> dict:
         """What a result records of the start."""
@@ -127,6 +137,10 @@ class PositionStart:
         rows = np.minimum(replicas.astype(np.int64) - self.replicas.start, len(self.given) - 1)
         return self.given[rows]
 
+    def highest(self, words: tuple[int, int]) -> float:
+        """Where the highest particle starts."""
+        return float(np.max(np.abs(self.given)))
+
     def describe(self) -> dict:
         """What a result records of the start."""
         return {"kind": self.name}
@@ -136,7 +150,7 @@ class PositionStart:
         return sha256(self.given.tobytes()).hexdigest()
 
 
-def prepare_start(initial, model: RankDiffusion, replicas: range, stationary_law):
+def prepare_start(initial, model: AnyModel, replicas: range, stationary_law):
     """The start that `initial` means, checked.
 
     `initial`: "stationary", "empty", a law with `sample_replicas`, a function of a key, or

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from atlas.ensemble import provenance
-from experiments._frame import Catalogue, write_files, write_json
+from experiments._frame import Catalogue, figure_style, save_figure, write_files, write_json
 
-from ._harness import Comparison, Measurement, measure
+from ._harness import Comparison, Measurement, growth, measure
+from ._summary_figure import draw
 
 _SCALES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 
@@ -36,8 +37,18 @@ def main(catalogue: Catalogue, arguments: Sequence[str], program: str) -> int:
         parser.error(f"--rounds is {options.rounds}: measure at least one")
     if not names:
         parser.print_help()
-    kept = [_run(catalogue, name, options) for name in names]
-    return 0 if all(kept) else 1
+    documents = [_run(catalogue, name, options) for name in names]
+    if documents:
+        _write_figure(documents, options.out)
+    return 0 if all(case["holds"] for each in documents for case in each["cases"]) else 1
+
+
+def _write_figure(documents: Sequence[dict[str, Any]], folder: Path) -> None:
+    with figure_style():
+        figure = draw(documents)
+    names = [f"benchmarks.{suffix}" for suffix in ("png", "pdf")]
+    paths = write_files(folder, {name: lambda path: save_figure(figure, path) for name in names})
+    print(f"Figure: {', '.join(map(str, paths))}")
 
 
 def _parser(catalogue: Catalogue, program: str) -> argparse.ArgumentParser:
@@ -54,7 +65,7 @@ def _parser(catalogue: Catalogue, program: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _run(catalogue: Catalogue, name: str, options: argparse.Namespace) -> bool:
+def _run(catalogue: Catalogue, name: str, options: argparse.Namespace) -> dict[str, Any]:
     comparison = catalogue.load(name)
     if not isinstance(comparison, Comparison):
         raise TypeError(f"{name}.{catalogue.attribute} must be a Comparison, is {comparison!r}")
@@ -66,13 +77,14 @@ def _run(catalogue: Catalogue, name: str, options: argparse.Namespace) -> bool:
         "settings": {"quick": options.quick, "rounds": rounds},
         "environment": provenance(),
         "cases": [_case_document(measurement) for measurement in measurements],
+        "exponents": {found.series: asdict(found.exponent) for found in growth(measurements)},
     }
     file = f"benchmark_{name}.json"
     (path,) = write_files(options.out, {file: lambda path: write_json(document, path)})
     print(f"{name}: {catalogue.summary(name)}\n")
     print(format_measurements(measurements, comparison.unit, rounds))
     print(f"File: {path}\n")
-    return all(measurement.holds for measurement in measurements)
+    return document
 
 
 def _case_document(measurement: Measurement) -> dict[str, Any]:
@@ -82,6 +94,8 @@ def _case_document(measurement: Measurement) -> dict[str, Any]:
         "work": case.work,
         "seconds_per_unit": {**asdict(measurement.cost), "rounds": measurement.costs},
         "ratio_to_baseline": {**asdict(measurement.ratio), "rounds": measurement.ratios},
+        "series": case.series or None,
+        "size": case.size if case.series else None,
         "at_most": case.at_most if isfinite(case.at_most) else None,
         "at_least": case.at_least or None,
         "holds": measurement.holds,
@@ -108,6 +122,11 @@ def format_measurements(measurements: Sequence[Measurement], unit: str, rounds: 
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
+    for found in growth(measurements):
+        e = found.exponent
+        lines.append(
+            f"{found.series}: cost ~ size^{e.median:.3g} [{e.min:.3g}, {e.max:.3g}] over all sizes."
+        )
     lines.append(f"Medians of {rounds} interleaved rounds; in brackets the smallest and largest.")
     return "\n".join(lines)
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
+import numpy as np
+
 
 @dataclass(frozen=True)
 class Case:
@@ -23,6 +25,7 @@ class Case:
         run: does the work once, to the end (JAX: blocks until the result is ready).
         work: how many units one run does, such as particle steps; costs are seconds per unit.
         at_most, at_least: bounds that the median ratio to the baseline has to keep.
+        series, size: where cost is measured against size, the name of the curve and the size.
     """
 
     name: str
@@ -30,10 +33,14 @@ class Case:
     work: float = 1.0
     at_most: float = inf
     at_least: float = 0.0
+    series: str = ""
+    size: float = 1.0
 
     def __post_init__(self) -> None:
-        if not self.work > 0:
-            raise ValueError(f"work of {self.name!r} is {self.work}: it must be positive")
+        for name in ("work", "size"):
+            if not getattr(self, name) > 0:
+                value = getattr(self, name)
+                raise ValueError(f"{name} of {self.name!r} is {value}: it must be positive")
         if not self.at_least <= self.at_most:
             raise ValueError(f"{self.name!r}: at_least {self.at_least} exceeds {self.at_most}")
 
@@ -87,6 +94,30 @@ class Measurement:
     def holds(self) -> bool:
         """Whether the median ratio keeps the case's bounds."""
         return self.case.at_least <= self.ratio.median <= self.case.at_most
+
+
+@dataclass(frozen=True)
+class Growth:
+    """The exponent p of cost ~ size^p along a series, by least squares on logarithms, each round by
+    itself."""
+
+    series: str
+    exponent: Spread
+
+
+def growth(measurements: Sequence[Measurement]) -> tuple[Growth, ...]:
+    """The exponent of every series of at least two sizes, in the order of their first cases."""
+    found = []
+    for series in dict.fromkeys(m.case.series for m in measurements if m.case.series):
+        members = [m for m in measurements if m.case.series == series]
+        sizes = np.log([m.case.size for m in members])
+        if len(set(sizes)) < 2:
+            continue
+        costs = np.log([m.costs for m in members])
+        centred = sizes - sizes.mean()
+        exponents = centred @ costs / (centred @ centred)
+        found.append(Growth(series, Spread.of([float(e) for e in exponents])))
+    return tuple(found)
 
 
 def measure(

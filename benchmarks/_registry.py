@@ -5,5 +5,18 @@ from experiments._frame import Catalogue
 BENCHMARKS = Catalogue(
     package="benchmarks",
     attribute="COMPARISON",
-    names=("atlas_step", "cost_to_bias", "rank_drifts", "queue_engines", "queue_engines_large"),
+    names=(
+        "atlas_step",
+        "cost_to_bias",
+        "rank_drifts",
+        "rank_drift_cost",
+        "queue_engines",
+        "queue_engines_large",
+        "two_scale_queues",
+        "two_scale_splitting",
+        "cost_against_size",
+        "calendar_engine",
+        "jsq_family",
+        "queue_peers",
+    ),
 )

@@ -24,9 +24,8 @@ A, B, NUM_PARTICLES, ACCURACY = 2.0, 1.0, 128, 0.01
 HORIZON = 16.0
 
 
-def _step_for_accuracy(scheme, steps, replicas: int) -> float:
+def step_for_accuracy(model: atlas.RankDiffusion, scheme, steps, replicas: int) -> float:
     """The step at which the fitted bias of the three lowest gaps is `ACCURACY`."""
-    model = atlas.reflected_atlas(4, A, B)
     rates = atlas.stationary_gaps(model).rates
     biases = []
     for step in steps:
@@ -108,8 +107,9 @@ def _diffrax_euler(step: float, num_steps: int, replicas: int):
 
 def _cases(quick: bool) -> list[Case]:
     replicas = 40_000 if quick else 200_000
-    fine = _step_for_accuracy(atlas.ProjectedEuler, [0.04, 0.02, 0.01], replicas // 2)
-    coarse = _step_for_accuracy(atlas.Splitting, [0.2, 0.14, 0.1], 4 * replicas)
+    few = atlas.reflected_atlas(4, A, B)
+    fine = step_for_accuracy(few, atlas.ProjectedEuler, [0.04, 0.02, 0.01], replicas // 2)
+    coarse = step_for_accuracy(few, atlas.Splitting, [0.2, 0.14, 0.1], 4 * replicas)
     model = atlas.reflected_atlas(NUM_PARTICLES, A, B)
     num_steps = 100
     horizon = num_steps * coarse

@@ -36,8 +36,8 @@ class Paths:
 
 
 def sample_paths(settings: Settings, simulated: Simulated, seed: int) -> Paths:
-    """The largest system over the longest time, and particles that start where its queues do."""
-    n = max(settings.sizes)
+    """The huge system over the longest time, and particles that start where its queues do."""
+    n = settings.huge
     regime = simulated.regime(n)
     times = np.linspace(0.0, settings.times[-1], settings.path_points)
     result = queueing.simulate(

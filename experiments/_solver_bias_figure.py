@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from ._frame import COLOURS, MARKERS, new_figure
 
 if TYPE_CHECKING:
-    from .solver_bias import Bias, Case
+    from ._scheme_bias import Bias, Case
 
 # A bias below so many standard errors is drawn as what is known of it: an upper end.
 _VISIBLE = 2.0

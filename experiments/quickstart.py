@@ -6,7 +6,7 @@ both differences fall with n.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 
 import numpy as np
@@ -30,6 +30,7 @@ from ._diffusion_limit_runs import (
     compare_from,
     gaps_of,
     product_start,
+    queue_ranks,
 )
 from ._frame import Claim, Experiment, Outcome, distance_error, format_with_error, spawn_seed
 from ._quickstart_figure import draw
@@ -58,6 +59,10 @@ class Settings:
     """Replicas of the queues at each size but the largest."""
     largest_replicas: int = 26_000
     """Replicas of the queues at the largest size."""
+    huge: int = 1_000_000
+    """One more size, whose queues are drawn beside the diffusion and held against its law."""
+    huge_replicas: int = 400
+    """Replicas of the queues at that size."""
     diffusion_replicas: int = 200_000
     """Replicas of the diffusion."""
     path_points: int = 400
@@ -67,12 +72,17 @@ class Settings:
         check_sizes(self)
         if self.path_points < 2:
             raise ValueError(f"path_points is {self.path_points}: give at least 2")
+        if self.huge <= max(self.sizes):
+            raise ValueError(f"huge is {self.huge}: give more than sizes = {self.sizes}")
+        if self.huge_replicas < 64:
+            raise ValueError(f"huge_replicas is {self.huge_replicas}: give at least 64, for errors")
 
 
 def run(settings: Settings, *, seed: int, simulated: Simulated | None = None) -> Outcome:
     simulated = simulated or Simulated.sound(settings.a, settings.b)
     start = product_start(settings.a, settings.b)
     comparison = compare_from(settings, start, simulated, spawn_seed(seed, 0))
+    with_huge = add_huge(comparison, settings, simulated, spawn_seed(seed, 3))
     paths = sample_paths(settings, simulated, spawn_seed(seed, 1))
     distances = distances_in_n(comparison, spawn_seed(seed, 2))
     claims = [
@@ -80,16 +90,36 @@ def run(settings: Settings, *, seed: int, simulated: Simulated | None = None) ->
         *law_claims(comparison),
         joint_law_claim(comparison),
         *product_claims(comparison, settings),
+        *product_claims(with_huge, settings),
     ]
-    gaps = mean_gaps(comparison, settings)
+    gaps = mean_gaps(with_huge, settings)
     notes = ["Mean of gap 1, of gap 2 (over the limit's), and Wasserstein-1 distance of rank 1:"]
-    notes += [
-        f"  n = {n:>6,}: {_shown(each[0])}, {_shown(each[1])}; "
-        f"{distances['rank 1', n].value:.4f} (by chance {distances['rank 1', n].chance:.4f})"
-        for n, each in gaps.items()
-    ]
-    table = list(rows(comparison, gaps, distances))
+    notes += [_note(n, each, distances.get(("rank 1", n))) for n, each in gaps.items()]
+    table = list(rows(with_huge, gaps, distances))
     return Outcome(claims, table, draw(comparison, settings, paths, gaps, distances), notes)
+
+
+def add_huge(
+    comparison: Comparison, settings: Settings, simulated: Simulated, seed: int
+) -> Comparison:
+    """The comparison with one size more, too costly for as many replicas as distances need."""
+    regime = simulated.regime(settings.huge)
+    ranks = queue_ranks(
+        regime,
+        comparison.start.queues(regime),
+        settings.times,
+        settings.huge_replicas,
+        seed,
+        settings.num_ranks,
+    )
+    return replace(comparison, queues={**comparison.queues, settings.huge: ranks})
+
+
+def _note(n: int, gaps: Estimate, distance: Distance | None) -> str:
+    means = f"  n = {n:>9,}: {_shown(gaps[0])}, {_shown(gaps[1])}"
+    if distance is None:
+        return means
+    return f"{means}; {distance.value:.4f} (by chance {distance.chance:.4f})"
 
 
 def _shown(estimate: Estimate) -> str:
@@ -221,6 +251,7 @@ QUICK = Settings(
     replicas=3000,
     largest_replicas=1200,
     diffusion_replicas=10_000,
-    path_points=250,
+    huge_replicas=64,
+    path_points=120,
 )
 EXPERIMENT: Experiment[Settings] = Experiment("P0", Settings(), QUICK, run)

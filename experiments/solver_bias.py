@@ -9,18 +9,17 @@ two has a far smaller error than either, and shows the order p through
 whose correction is that of reflected diffusions: powers of h go up by halves.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
 
 import atlas
-from atlas.ensemble import Estimate
 
 from ._bias_table import STEPS, TABLE
-from ._frame import Claim, Experiment, Outcome, PowerLaw, fit_power_law, spawn_seed
+from ._frame import Claim, Experiment, Outcome, spawn_seed
 from ._one_particle import exact_mean, projected_mean, splitting_mean
+from ._scheme_bias import Bias, Case, Plan, measure, order_claim
 from ._solver_bias_figure import draw
 
 
@@ -54,17 +53,6 @@ class Settings:
             raise ValueError(f"replicas is {self.replicas}: give at least 8, for an error")
 
 
-@dataclass(frozen=True)
-class Case:
-    """A scheme, its weak order and the gap that shows it, and its part of the replicas."""
-
-    name: str
-    scheme: Callable[[float], atlas.AbstractScheme]
-    order: float
-    gap: int
-    share: float
-
-
 # The smaller the biases and the cheaper the paths, the more paths. The gap is the one whose bias
 # stands out: the lowest where the floor is the fault, the highest where only collisions are left.
 CASES = (
@@ -74,88 +62,23 @@ CASES = (
 )
 
 
-@dataclass(frozen=True)
-class Bias:
-    """What was measured of one scheme; arrays (step, gap), relative to the exact mean gaps."""
-
-    value: np.ndarray
-    std_error: np.ndarray
-    halving: np.ndarray
-    halving_error: np.ndarray
-    fits: tuple[PowerLaw, PowerLaw]
-
-
 def run(settings: Settings, *, seed: int) -> Outcome:
     model = atlas.reflected_atlas(settings.num_particles, settings.a, settings.b)
-    biases = {case.name: measure(case, model, settings, seed) for case in CASES}
+    law = atlas.stationary_gaps(model)
+    plan = Plan(settings.steps, settings.horizon, settings.replicas, law, law.mean)
+    biases = {case.name: measure(case, model, plan, seed, path) for path, case in enumerate(CASES)}
     claims = [
         *one_particle_claims(settings, seed),
-        *(order_claim(case, biases[case.name]) for case in CASES),
+        *(order_of(case, biases[case.name]) for case in CASES),
         *accuracy_claims(biases["Splitting"], settings),
         *table_claims(biases, settings),
     ]
     return Outcome(claims, rows(biases, settings), draw(settings.steps, biases, CASES))
 
 
-def measure(case: Case, model: atlas.RankDiffusion, settings: Settings, seed: int) -> Bias:
-    """Biases at every step, and differences between each step and its half, by coupled runs."""
-    steps = np.array(settings.steps)
-    runs = np.array([coupled_run(case, model, step, settings, seed) for step in steps])
-    (value, error), fine, halving = (runs[:, part].swapaxes(0, 1) for part in range(3))
-    variance = error**2
-    # Where h/2 is itself one of the steps, its two independent runs are averaged.
-    for i, j in np.argwhere(np.isclose(steps[:, None] / 2, steps)):
-        value[j] = (runs[j, 0, 0] + fine[0, i]) / 2
-        variance[j] = (runs[j, 0, 1] ** 2 + fine[1, i] ** 2) / 4
-    gap = case.gap
-    differences, variances = halving[0, :, gap], halving[1, :, gap] ** 2
-    fits = (
-        fit_power_law(steps, differences, variances),
-        fit_power_law(steps, differences, variances, correction=0.5),
-    )
-    return Bias(value, np.sqrt(variance), halving[0], halving[1], fits)
-
-
-def coupled_run(
-    case: Case, model: atlas.RankDiffusion, step: float, settings: Settings, seed: int
-) -> np.ndarray:
-    """Relative biases at `step`, at its half, and their difference: (3, value or error, gap)."""
-    law = atlas.stationary_gaps(model)
-    key = spawn_seed(seed, CASES.index(case), settings.steps.index(step))
-
-    def gaps(scheme: atlas.AbstractScheme, noise_step: float | None) -> np.ndarray:
-        solution = atlas.simulate(
-            model,
-            scheme,
-            horizon=settings.horizon,
-            initial=law,
-            replicas=max(2, round(case.share * settings.replicas)),
-            key=key,
-            noise_step=noise_step,
-        )
-        return solution.gaps[-1].astype(float) / law.mean - 1
-
-    coarse, fine = gaps(case.scheme(step), step / 2), gaps(case.scheme(step / 2), None)
-    estimates = map(Estimate.from_samples, (coarse, fine, coarse - fine))
-    return np.array([(each.value, each.std_error) for each in estimates])
-
-
-def order_claim(case: Case, bias: Bias) -> Claim:
-    """The weak order; what the correction leaves undone is bounded by half of what it did.
-
-    On one particle, where all biases are known by quadrature, it leaves a third or less.
-    """
-    plain, corrected = bias.fits
+def order_of(case: Case, bias: Bias) -> Claim:
     number = "lowest" if case.gap == 0 else "highest"
-    return Claim(
-        "S.1",
-        "Mean gaps converge with the scheme's weak order in the step.",
-        f"{case.name}: order, {number} gap",
-        corrected.exponent,
-        corrected.exponent_error,
-        case.order,
-        abs(corrected.exponent - plain.exponent) / 2,
-    )
+    return order_claim(f"{case.name}: order, {number} gap", case, bias)
 
 
 def accuracy_claims(bias: Bias, settings: Settings) -> list[Claim]:

@@ -73,9 +73,19 @@ class Batches:
         known = np.nan_to_num(std_error) if self.num_groups == 1 else std_error
         return Estimate(value, known, np.asarray(self.num_groups - 1.0))
 
+    def grouped(self, sums: np.ndarray) -> np.ndarray:
+        """(R, G, ...) sums over the groups of what is kept of sums over batches (R, B, ...)."""
+        size = len(sums), self.num_groups
+        grouped = np.empty((*size, *sums.shape[2:]), sums.dtype)
+        for cut in np.unique(self.cuts):
+            rows = self.cuts == cut
+            grouped[rows] = np.moveaxis(self._groups(sums[rows, cut:]), 0, 1)
+        return grouped
+
     def has_any(self, sums: np.ndarray) -> bool:
-        """Whether every replica has a positive sum over its batches (R, B)."""
+        """Whether every replica has positive sums over its batches (R, B, ...)."""
         kept = np.arange(sums.shape[1]) >= self.cuts[:, None]
+        kept = kept.reshape(*kept.shape, *[1] * (sums.ndim - 2))
         return bool(((sums * kept).sum(axis=1) > 0.0).all())
 
     def _groups(self, batches: np.ndarray) -> np.ndarray:

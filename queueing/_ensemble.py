@@ -28,7 +28,7 @@ from ._subject import Subject
 AnyResult = TypeVar("AnyResult", bound=Result)
 
 # A chunk is what progress, interruption and threads count in.
-_MAX_CHUNKS = 64
+MAX_CHUNKS = 64
 
 
 class ReplicaTask(Protocol):
@@ -52,6 +52,7 @@ class Ensemble:
         is_seed_given: whether the caller gave it.
         chunks: successive ranges of the indices.
         num_threads: chunks at a time.
+        threads_per_replica: how many threads a replica may use for itself.
         executor, progress: see `atlas.ensemble.run_chunks`.
     """
 
@@ -60,6 +61,7 @@ class Ensemble:
     is_seed_given: bool
     chunks: list[range]
     num_threads: int
+    threads_per_replica: int
     executor: Executor | None
     progress: bool | None
 
@@ -104,23 +106,33 @@ def plan_ensemble(
     seed: Any,
     key: Any,
     progress: bool | None,
+    max_chunks: int = MAX_CHUNKS,
 ) -> Ensemble:
-    """The ensemble that the caller asks for; errors name the argument."""
+    """The ensemble that the caller asks for, errors name the argument; at most `max_chunks`, where
+    `chunk` is None."""
     if seed is not None and key is not None:
         raise ValueError(f"seed = {seed!r} and key = {key!r}: give one of them, they mean the same")
     given = key if seed is None else seed
     planned = plan_chunks(replicas, 1 if chunk is None else chunk)
     indices = range(planned[0].start, planned[-1].stop)
     if chunk is None:
-        planned = plan_chunks(indices, -(-len(indices) // _MAX_CHUNKS))
+        planned = plan_chunks(indices, -(-len(indices) // max_chunks))
     if num_threads is None:
-        threads = 1 if executor is not None else min(os.cpu_count() or 1, len(planned))
+        available = os.cpu_count() or 1
+        threads = 1 if executor is not None else min(available, len(planned))
     else:
-        threads = check_integer(
+        available = threads = check_integer(
             "num_threads", num_threads, minimum=1, remedy="an int >= 1, or None"
         )
     return Ensemble(
-        indices, resolve_seed(given), given is not None, planned, threads, executor, progress
+        indices,
+        resolve_seed(given),
+        given is not None,
+        planned,
+        threads,
+        1 if executor is not None else max(1, available // len(planned)),
+        executor,
+        progress,
     )
 
 

@@ -13,24 +13,33 @@ from atlas.ensemble import Estimate, Variable
 
 from ._batch_estimates import NUM_BATCHES, Batches, replica_variables, warmup_cuts
 from ._checks import check_integer, check_nonnegative, check_positive
-from ._engine import ENGINES, choose_engine
+from ._engine import choose_engine
 from ._ensemble import check_num_ranks, describe, open_store, plan_ensemble
 from ._initial import resolve_initial
-from ._long_run_task import FLOW, SERIES, WEIGHT, LongRunTask
-from ._observables import STATE_DIMS, check_observe
-from ._results import LongRun, UnstableError
+from ._job_quantiles import grouped_histograms, num_histograms
+from ._long_run_task import FLOW, HISTOGRAM, SERIES, WEIGHT, LongRunTask
+from ._observables import JOB_DIMS, STATE_DIMS, check_observe
+from ._results import QUANTILE_NAMES, LongRun, UnstableError
 from ._sampling_plan import SamplingPlan
 from ._simulate import DEFAULT_LEVELS
 from ._stability import instability
 from ._subject import Subject, resolve_subject
+from ._violation import (
+    DEFAULT_BUDGET,
+    check_violation_budget,
+    refuse_violations,
+    violation_results,
+)
 
 # Job averages as ratios of sums over jobs.
 _RATIOS = {
     "prob_wait": (("waited",), ("accepted",)),
     "prob_loss": (("lost",), ("accepted", "lost")),
     "wait": (("wait",), ("accepted",)),
-    "time_to_service": (("wait",), ("accepted",)),
+    "time_to_service": (("travel", "wait"), ("accepted",)),
     "response": (("wait", "service"), ("accepted",)),
+    "wait_by_class": (("class_wait",), ("class_accepted",)),
+    "response_by_class": (("class_wait", "class_service"), ("class_accepted",)),
     "total_at_events": (("total_at_events",), ("events",)),
 }
 
@@ -53,6 +62,7 @@ def long_run(
     num_ranks: int | None = None,
     num_levels: int = DEFAULT_LEVELS,
     observe: Mapping[str, Callable[[np.ndarray], Any]] | None = None,
+    violation_budget: float = DEFAULT_BUDGET,
     progress: bool | None = None,
     throw: bool = True,
 ) -> LongRun:
@@ -64,20 +74,21 @@ def long_run(
 
     Arguments:
         system_or_regime, policy, initial, replicas, chunk, num_threads, executor, store, seed, key,
-            engine, num_levels, progress: as in `simulate`.
+            engine, num_levels, violation_budget, progress: as in `simulate`.
         horizon: the length of each replica in the system's own clock, warm-up included.
         warmup: "mser5", which cuts at most half by the number of jobs (each replica by the mean of
             the others); or the time that is not averaged, below the horizon (0 for none).
         num_ranks: how many of the lowest ranks are kept.
         observe: the user's observables, name -> function of the ranked lengths (K,), averaged over
             states about every 8 K events; compiled by `numba.njit` they cost about nothing.
-        throw: whether to refuse a system whose queues grow for ever; otherwise the averages are
-            those of this horizon, and `attrs["result"]` says so.
+        throw: whether to refuse a system whose queues grow for ever, and a run that exceeds its
+            violation budget; otherwise the averages are those of this horizon, and
+            `attrs["result"]` says so.
 
     Returns: `LongRun`.
 
     Raises: ValueError that names the argument, its value and the remedy;
-        `UnstableError` (a ValueError); `RunInterrupted` on Ctrl-C.
+        `UnstableError` (a ValueError); `ViolationBoundError`; `RunInterrupted` on Ctrl-C.
 
     Source: batch means [Schmeiser1982]; MSER-5 [White1997].
 
@@ -102,11 +113,15 @@ def long_run(
         raise ValueError(f"throw is {throw!r}; give True or False")
     if problem is not None and throw:
         raise UnstableError(f"{problem}; or pass throw=False to average over this horizon")
+    budget = check_violation_budget(violation_budget)
     levels = check_integer("num_levels", num_levels, minimum=1, remedy="an int >= 1")
     functions = check_observe(observe)
     task = LongRunTask(
         subject=subject,
-        engine=chosen.name,
+        runner=chosen.configured(
+            horizon=length, violation_budget=budget, num_threads=ensemble.threads_per_replica
+        ),
+        violation_budget=budget,
         plan=SamplingPlan(
             subject.num_servers,
             subject.policy is not None,
@@ -120,25 +135,24 @@ def long_run(
         horizon=length,
         mser5=cut is None,
         num_ranks=check_num_ranks(num_ranks, subject.num_servers),
+        num_histograms=num_histograms(len(ensemble.indices)),
     )
-    ENGINES[chosen.name].check_windows(subject, task.window)
+    chosen.check_windows(subject, task.window)
     task.check_memory(len(ensemble.indices))
     attrs = {
         **describe(subject, ensemble),
-        "engine": chosen.name,
-        "initial": task.initial.description,
-        "horizon": length,
-        "warmup": "mser5" if cut is None else cut,
-        "num_ranks": task.num_ranks,
-        "num_levels": levels,
-        "observe": sorted(functions),
+        **task.describe(),
         "result": "successful" if problem is None else f"unstable: {problem}",
     }
 
     def finish(arrays: dict[str, np.ndarray], indices: range) -> LongRun:
         return _make_result(task, arrays, indices, attrs)
 
-    return ensemble.run(task, finish, open_store(store, ensemble, attrs, task.initial.fingerprint))
+    settings = {**attrs, "violation_budget": budget}
+    chunks = open_store(store, ensemble, settings, task.initial.fingerprint)
+    result = ensemble.run(task, finish, chunks)
+    refuse_violations(result, throw)
+    return result
 
 
 def _check_warmup(warmup: Any, horizon: float) -> float | None:
@@ -159,11 +173,14 @@ def _make_result(
 ) -> LongRun:
     """The result of all replicas: warm-up cut, values and errors per replica, exact counts."""
     series, weights = arrays.pop(SERIES), arrays.pop(WEIGHT)
+    bounds, verdict = violation_results(arrays, task.violation_budget)
     cuts = warmup_cuts(series) if task.mser5 else np.zeros(len(indices), np.int64)
     batches = Batches(cuts, weights)
     variables = {name: Variable(("replica",), arrays.pop(name)) for name in FLOW if name in arrays}
+    variables.update(bounds)
     length = (task.horizon - task.warmup) / NUM_BATCHES
     variables["warmup_cut"] = Variable(("replica",), task.warmup + length * cuts)
+    variables.update(_histogram_variables(arrays, cuts))
     sums = {name[4:]: arrays.pop(name) for name in list(arrays) if name.startswith("sum_")}
     for name, values in arrays.items():
         dims = _dims(task, name, values.ndim - 2)
@@ -174,11 +191,18 @@ def _make_result(
             scaled = Estimate(estimate.value / scale, estimate.std_error / scale, estimate.dof)
             variables.update(replica_variables("scaled_gaps", dims, scaled))
     variables.update(_job_variables(task.subject, sums, batches))
-    unavailable = _reasons(task, variables)
-    attrs = {**attrs, "num_groups": batches.num_groups, "unavailable": unavailable}
+    attrs = {
+        **attrs,
+        **verdict,
+        "num_groups": batches.num_groups,
+        "unavailable": _reasons(task, variables),
+        "no_quantiles": _quantile_reasons(task, variables),
+    }
     coordinates = {"replica": np.array(indices)}
     if "tied_block_drift" in variables:
         coordinates["bound"] = np.arange(task.subject.num_servers)
+    if "wait_by_class" in variables:
+        coordinates["speed_class"] = np.unique(task.subject.routed[0].service_rates)
     return LongRun(variables, attrs, coordinates)
 
 
@@ -193,6 +217,9 @@ def _job_variables(
         variables["messages_per_job"] = Variable((), messages)
         variables["messages_per_job_std_error"] = Variable((), np.float64(0.0))
         variables["messages_per_job_dof"] = Variable((), np.float64(np.inf))
+    if "wait" in sums:
+        # Engines without travel do not speak of it.
+        sums.setdefault("travel", np.zeros_like(sums["wait"]))
     for name, (above, below) in _RATIOS.items():
         if not all(part in sums for part in (*above, *below)):
             continue
@@ -200,8 +227,28 @@ def _job_variables(
         denominators = np.sum([sums[part] for part in below], axis=0)
         if batches.has_any(denominators):
             estimate = batches.ratio(numerators, denominators)
-            variables.update(replica_variables(name, (), estimate))
+            variables.update(replica_variables(name, JOB_DIMS[name], estimate))
     return variables
+
+
+def _histogram_variables(arrays: dict[str, np.ndarray], cuts: np.ndarray) -> dict[str, Variable]:
+    """Histograms of jobs' times, taken out of `arrays`: of every replica its groups in turn."""
+    names = [name for name in arrays if name.startswith(HISTOGRAM)]
+    grouped = {name: grouped_histograms(arrays.pop(name), cuts) for name in names}
+    return {
+        f"{name[len(HISTOGRAM) :]}_histogram": Variable(
+            ("group", "bin"), counts.reshape(-1, counts.shape[-1])
+        )
+        for name, counts in grouped.items()
+    }
+
+
+def _quantile_reasons(task: LongRunTask, variables: dict[str, Variable]) -> dict[str, str]:
+    """Why there are no quantiles of a job's times."""
+    if task.engine in ("leap", "two_scale", "pauses"):
+        return dict.fromkeys(QUANTILE_NAMES, f"engine {task.engine!r} follows no single jobs")
+    reasons = _reasons(task, variables)
+    return {name: reasons[name] for name in QUANTILE_NAMES if name in reasons}
 
 
 def _reasons(task: LongRunTask, variables: dict[str, Variable]) -> dict[str, str]:
@@ -209,17 +256,23 @@ def _reasons(task: LongRunTask, variables: dict[str, Variable]) -> dict[str, str
     reasons = {
         "scaled_gaps": "it needs a regime's unit of length; read gaps",
         "prob_tie": "it needs at least two servers",
+        "travelling": "nobody is on the way without travel_times",
         "tied_block_drift": "it needs servers of one rate, no buffer and a policy by ranks",
     }
     if task.subject.policy is None:
         about_jobs = "the system with pauses refuses events instead of routing jobs"
     elif task.subject.routed[0].arrival_rate == 0.0:
         about_jobs = "it averages over jobs and arrival_rate is 0"
-    elif task.engine == "leap":
-        about_jobs = "engine 'leap' does not see it at unequal service rates; use engine='markov'"
+    elif task.engine in ("leap", "two_scale"):
+        about_jobs = (
+            f"engine {task.engine!r} does not see it at unequal service rates; use engine='markov'"
+        )
     else:
         about_jobs = "a replica had no accepted job; raise horizon"
     reasons.update(dict.fromkeys([*_RATIOS, "messages_per_job"], about_jobs))
+    if about_jobs.startswith("a replica"):
+        by_class = "it needs engine 'markov', 2 to 256 service rates > 0, and jobs in each class"
+        reasons.update({name: by_class for name in _RATIOS if name.endswith("_by_class")})
     if task.engine != "markov":
         reasons["total_at_events"] = f"engine {task.engine!r} does not average over single events"
     reasons.update(dict.fromkeys(["lengths", "utilisation", "throughput"], about_jobs))

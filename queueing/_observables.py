@@ -22,6 +22,8 @@ STATE_DIMS: dict[str, tuple[str, ...]] = {
     "prob_tie": (),
     "utilisation": ("server",),
     "throughput": ("server",),
+    # Jobs that were routed and have not reached their server.
+    "travelling": (),
     "tied_block_drift": ("bound",),
 }
 
@@ -33,6 +35,9 @@ JOB_DIMS: dict[str, tuple[str, ...]] = {
     "response": (),
     "time_to_service": (),
     "messages_per_job": (),
+    # Of the servers of one rate, where there are several rates.
+    "wait_by_class": ("speed_class",),
+    "response_by_class": ("speed_class",),
     # Over the states that events leave behind, which is another average than that over time.
     "total_at_events": (),
 }

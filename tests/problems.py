@@ -28,10 +28,15 @@ class KnownLaw:
     bias: float = 0.02
 
 
-def rank_routing(num_servers: int, v: float, b: float, probs) -> atlas.RankDiffusion:
-    """The limit of heavily loaded queues of which a stream b is routed by rank [P1]."""
+def rank_routing(
+    num_servers: int, v: float, b: float, probs, variance: float = 2.0, floor: bool = True
+) -> atlas.RankDiffusion:
+    """The limit of heavily loaded queues of which a stream b is routed by rank [P1].
+
+    `variance` is 1 + c_s^2 for services of that scv; overloaded queues are far from the floor.
+    """
     drifts = -(v + b) / num_servers + b * np.asarray(probs)
-    return atlas.first_order(drifts, np.full(num_servers, 2.0), floor=True)
+    return atlas.first_order(drifts, np.full(num_servers, variance), floor)
 
 
 def rank_routing_rates(v: float, b: float, probs) -> np.ndarray:
@@ -66,7 +71,8 @@ def gap_means_of_hybrid(rank_drifts, name_drifts, variances, floor=False) -> np.
 
 _SPLIT = atlas.Splitting(step=0.02)
 _EULER = atlas.BridgeEuler(step=0.005)
-_MJSQ = np.array([1.0, 0, 0, 0])
+_MJSQ, _SECOND = np.array([1.0, 0, 0, 0]), np.array([0, 1.0, 0, 0])
+_TWO = choices(4, 2, False)
 
 PROBLEMS: dict[str, KnownLaw] = {
     "N = 4 Atlas without floor (C1)": KnownLaw(
@@ -144,6 +150,106 @@ PROBLEMS: dict[str, KnownLaw] = {
         1 / rank_routing_rates(1.0, 4.0, choices(4, 2, True)),
         _SPLIT,
         horizon=6.0,
+        bias=0.03,
+    ),
+    "rank routing, two choices with replacement": KnownLaw(
+        rank_routing(4, 1.0, 4.0, choices(4, 2, True)),
+        1 / rank_routing_rates(1.0, 4.0, choices(4, 2, True)),
+        "without replacement",
+        1 / rank_routing_rates(1.0, 4.0, _TWO),
+        _SPLIT,
+        horizon=6.0,
+        bias=0.03,
+    ),
+    "rank routing, three choices": KnownLaw(
+        rank_routing(4, 1.0, 4.0, choices(4, 3, False)),
+        1 / rank_routing_rates(1.0, 4.0, choices(4, 3, False)),
+        "two choices",
+        1 / rank_routing_rates(1.0, 4.0, _TWO),
+        _SPLIT,
+        bias=0.04,
+    ),
+    "rank routing, all to the second shortest": KnownLaw(
+        rank_routing(4, 1.0, 2.0, _SECOND),
+        1 / rank_routing_rates(1.0, 2.0, _SECOND),
+        "all to the shortest",
+        1 / rank_routing_rates(1.0, 2.0, _MJSQ),
+        _SPLIT,
+        bias=0.04,
+    ),
+    "rank routing, services of scv 3": KnownLaw(
+        rank_routing(4, 1.0, 4.0, _TWO, variance=4.0),
+        2 / rank_routing_rates(1.0, 4.0, _TWO),
+        "exponential services",
+        1 / rank_routing_rates(1.0, 4.0, _TWO),
+        _SPLIT,
+        horizon=12.0,
+        bias=0.03,
+    ),
+    "rank routing, services that never vary": KnownLaw(
+        rank_routing(4, 1.0, 2.0, _TWO, variance=1.0),
+        0.5 / rank_routing_rates(1.0, 2.0, _TWO),
+        "exponential services",
+        1 / rank_routing_rates(1.0, 2.0, _TWO),
+        _SPLIT,
+        bias=0.04,
+    ),
+    "overloaded, all to the shortest": KnownLaw(
+        rank_routing(4, -1.0, 2.0, _MJSQ, floor=False),
+        1 / (2.0 * np.array([3, 2, 1]) / 4),
+        "the stream shared by the other ranks alone",
+        1 / (2.0 * np.array([3, 2, 1]) / 3),
+        _SPLIT,
+        horizon=12.0,
+        bias=0.03,
+    ),
+    "overloaded, two choices": KnownLaw(
+        rank_routing(4, -3.0, 2.0, _TWO, floor=False),
+        1 / (2.0 * np.cumsum(_TWO - 0.25)[:-1]),
+        "with replacement",
+        1 / (2.0 * np.cumsum(choices(4, 2, True) - 0.25)[:-1]),
+        _SPLIT,
+        horizon=12.0,
+        bias=0.03,
+    ),
+    "one particle at a floor": KnownLaw(
+        atlas.first_order([-0.8], [1.5], floor=True),
+        np.array([1.5 / 1.6]),
+        "the 2 left out",
+        np.array([1.5 / 0.8]),
+        _SPLIT,
+    ),
+    "two particles at a floor": KnownLaw(
+        atlas.first_order([1.0, -2.5], [1.2, 1.2], floor=True),
+        1.2 / 2 / np.array([1.5, 2.5]),
+        "the lower drift alone on the lowest gap",
+        1.2 / 2 / np.array([1.0, 2.5]),
+        _SPLIT,
+        bias=0.04,
+    ),
+    "finite servers under extreme congestion": KnownLaw(
+        atlas.reflected_atlas(5, 2.0, 1.0, closure="prelimit"),
+        1 / np.array([1.0, 1.6, 1.2, 0.8, 0.4]),
+        "the infinite system's law",
+        1 / np.array([1.0, 2, 2, 2, 2]),
+        _SPLIT,
+        horizon=12.0,
+        bias=0.03,
+    ),
+    "infinite reflected Atlas": KnownLaw(
+        atlas.reflected_atlas(5, 2.0, 1.0),
+        1 / np.array([1.0, 2, 2, 2, 2]),
+        "finite servers",
+        1 / np.array([1.0, 1.6, 1.2, 0.8, 0.4]),
+        _SPLIT,
+        bias=0.03,
+    ),
+    "hybrid with a floor": KnownLaw(
+        atlas.RankDiffusion([0.6, -0.2, -1.4], [2.0] * 3, name_drifts=[0.2, 0.0, -0.2]),
+        gap_means_of_hybrid([0.6, -0.2, -1.4], [0.2, 0.0, -0.2], [2.0] * 3, floor=True),
+        "rank drifts alone",
+        1 / np.array([1.0, 1.6, 1.4]) * [1.2, 1, 1],
+        _SPLIT,
         bias=0.03,
     ),
 }

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from benchmarks._command import format_measurements, main
-from benchmarks._harness import Case, Spread, measure
+from benchmarks._harness import Case, Spread, growth, measure
 from benchmarks._registry import BENCHMARKS
 from experiments._frame import Catalogue
 
@@ -96,6 +96,20 @@ def test_spread_is_min_median_max():
     assert Spread.of([3.0, 1.0, 2.0, 10.0]) == Spread(1.0, 2.5, 10.0)
 
 
+def test_exponents_are_those_of_the_costs_round_by_round():
+    """Oracle: cost = size^2 for one series, constant for another; a single size has none."""
+    machine = Machine(drift=1.0)
+    cases = [machine.case(f"a{n}", 3.0 * n**2, series="a", size=n) for n in (1, 10, 100)]
+    cases += [machine.case(f"b{n}", 5.0, series="b", size=n) for n in (1, 8)]
+    cases += [machine.case("c", 1.0, series="c", size=4.0), machine.case("d", 1.0)]
+    found = growth(measure(cases, rounds=2, clock=lambda: machine.now))
+    assert [each.series for each in found] == ["a", "b"]
+    assert found[0].exponent.median == pytest.approx(2.0)
+    assert found[1].exponent.max == pytest.approx(0.0)
+    text = format_measurements(measure(cases, 2, clock=lambda: machine.now), "step", 2)
+    assert "a: cost ~ size^2 [2, 2]" in text
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -103,6 +117,7 @@ def test_spread_is_min_median_max():
         (lambda: measure([Case("a", int), Case("a", int)], 1), "own name"),
         (lambda: measure([Case("a", int)], 0), "rounds is 0"),
         (lambda: Case("a", int, work=0.0), "must be positive"),
+        (lambda: Case("a", int, size=-1.0), "must be positive"),
         (lambda: Case("a", int, at_least=2.0, at_most=1.0), "exceeds"),
     ],
 )
@@ -119,7 +134,8 @@ def test_the_command_writes_json_and_says_whether_bounds_are_kept(catalogue, tmp
     ratio = case["ratio_to_baseline"]
     assert ratio["min"] <= ratio["median"] <= ratio["max"]
     assert len(ratio["rounds"]) == 3
-    assert case["holds"] is True
+    assert case["holds"] is True and document["exponents"] == {}
+    assert all((tmp_path / f"benchmarks.{suffix}").stat().st_size for suffix in ("png", "pdf"))
     assert main(catalogue, ["broken", "--quick", "--out", str(tmp_path)], "toy") == 1
     assert "NOT KEPT" in capsys.readouterr().out
 

@@ -34,7 +34,10 @@ def run_flow(model, columns, length, is_sorted=False):
     return np.asarray(problem.unpack(moved))[:, 0, :]
 
 
-@pytest.mark.parametrize("num_particles", [1, 2, 3, 4, 5, 8, 13])
+@pytest.mark.parametrize(
+    "num_particles",
+    [1, 2, 5, 13] + [pytest.param(size, marks=pytest.mark.slow) for size in (3, 4, 8)],
+)
 @pytest.mark.parametrize("closure", ["stationary", "prelimit", "free"])
 @pytest.mark.parametrize("is_sorted", [False, True])
 def test_flow_is_isotonic_regression_cut_at_the_floor(num_particles, closure, is_sorted):

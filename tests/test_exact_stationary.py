@@ -393,7 +393,9 @@ class TwoPoints(Distribution):
 def test_lengths_alone_are_markov_only_with_exponential_services():
     system = System([1.0, 1.0], 1.2, service=TwoPoints())
     assert not system.is_markov
-    with pytest.raises(ValueError, match=r"service is TwoPoints\(\), so lengths are no Markov"):
+    with pytest.raises(
+        ValueError, match=r"lengths are no Markov process, because service is TwoPoints"
+    ):
         exact_stationary(system, JSQ(), max_length=5)
 
 

@@ -12,7 +12,8 @@ from .experiment_wrong_queues import REGIMES, SETTINGS, WRONG, compared, failed,
 
 TINY = quickstart.Settings(
     sizes=(16, 36), times=(0.125, 0.25), num_particles=12, step=0.0125, replicas=100,
-    largest_replicas=100, diffusion_replicas=400, path_points=20,
+    largest_replicas=100, diffusion_replicas=400, path_points=20, huge=64,
+    huge_replicas=64,
 )  # fmt: skip
 
 
@@ -33,7 +34,9 @@ def test_sound_queues_hold():
     assert failed(claims(compared("sound"))) == []
 
 
-@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize(
+    "name", [WRONG[0]] + [pytest.param(name, marks=pytest.mark.slow) for name in WRONG[1:]]
+)
 def test_wrong_queues_fail_on_the_product_law(name):
     """Oracle and rates as above; without the diffusion."""
     assert failed(list(quickstart.product_claims(compared(name), SETTINGS)))
@@ -49,8 +52,8 @@ def test_what_is_injected_is_what_is_run():
     """A tiny run: every claim is made, paths start together, and rows and notes are there."""
     outcome = quickstart.run(TINY, seed=2)
     assert {claim.id for claim in outcome.claims} == {"P0.1", "P0.2"}
-    assert len(outcome.notes) == 1 + len(TINY.sizes)
-    assert {row["n"] for row in outcome.rows} == set(TINY.sizes)
+    assert len(outcome.notes) == 2 + len(TINY.sizes)
+    assert {row["n"] for row in outcome.rows} == {*TINY.sizes, TINY.huge}
     other = quickstart.run(TINY, seed=2, simulated=simulated("b pushes the second rank"))
     assert [c.estimate for c in other.claims] != [c.estimate for c in outcome.claims]
     assert [c.quantity for c in other.claims] == [c.quantity for c in outcome.claims]
@@ -68,6 +71,8 @@ def test_settings_that_show_nothing_are_refused():
         quickstart.Settings(path_points=1)
     with pytest.raises(ValueError, match="ascending"):
         quickstart.Settings(sizes=(16,))
+    with pytest.raises(ValueError, match="huge is 100"):
+        quickstart.Settings(sizes=(16, 100), huge=100)
 
 
 @pytest.mark.slow

@@ -41,6 +41,7 @@ def test_a_slack_5_percent_off_fails():
     assert "P0.10" in failures(with_more_slack)
 
 
+@pytest.mark.slow
 def test_a_stream_to_the_second_rank_fails():
     """As above: the identity, with the wrong rank in it, is 13 % off."""
     assert "P0.10" in failures(to_the_second_rank)

@@ -43,6 +43,7 @@ def test_the_reflected_process_keeps_its_laws():
     assert holds(Subject())
 
 
+@pytest.mark.slow
 def test_a_density_5_percent_off_fails():
     """As above: all gaps are 5 % off or more."""
     assert not holds(Subject(model=more_slack))

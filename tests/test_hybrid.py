@@ -143,7 +143,7 @@ class TestNames:
         [
             (dict(keep="moments"), "names have no mean"),
             (dict(names=1), "names = 1 must be True or False"),
-            (dict(regulators=True), "is not there for a model with name drifts"),
+            (dict(regulators=True), "is not there for a model with name"),
             (dict(initial=[1.0, np.nan, 2.0]), "initial is nan"),
             (dict(observe={"names_ranked": len}), "the name 'names_ranked'"),
         ],

@@ -150,6 +150,59 @@ class TestTransients:
         assert abs(slope.mean() - kappa(1.3)) < 0.1
         assert abs(slope.mean() - kappa(1.1)) > 0.1
 
+    @pytest.mark.slow
+    def test_the_infinite_atlas_model_drifts_down_at_its_speed(self):
+        """c > 0: in equilibrium the lowest falls at the speed c/2. Oracle: the formula; 2e4
+        replicas over 4 units of time, z = 4.9 (1e-6) and .01 for the scheme, detects .03; no drift
+        (c = 0) and the speed c are rejected."""
+        c = 0.8
+        lowest = (
+            atlas.simulate(
+                atlas.infinite_atlas(8, 1.0, c),
+                atlas.Splitting(step=0.01),
+                times=[0.0, 4.0],
+                replicas=20_000,
+                seed=5,
+                num_ranks=1,
+            )
+            .ranked[..., 0]
+            .astype(float)
+        )
+        speed = (lowest[0] - lowest[1]) / 4
+        error = 0.01 + 4.9 * speed.std() / np.sqrt(speed.size)
+        assert error < 0.03
+        assert abs(speed.mean() - c / 2) < error
+        for wrong in (0.0, c):
+            assert abs(speed.mean() - wrong) > error
+
+    @pytest.mark.slow
+    def test_the_spread_of_overloaded_ranks_has_the_law_of_the_largest_exponential(self):
+        """Oracle: max - min of K ranks under MJSQ is the largest of K - 1 independent Exp(b/K); KS
+        of 1e4 replicas that start together, after 40 units, p > 1e-6, detects .03; the sum of so
+        many Exp(b/K) is rejected."""
+        count, b = 4, 2.0
+        model = rank_routing(count, -2.0, b, np.eye(count)[0], floor=False)
+        ranked = (
+            atlas.simulate(
+                model,
+                atlas.Splitting(step=0.02),
+                horizon=40.0,
+                initial=np.zeros(count),
+                replicas=10_000,
+                seed=6,
+            )
+            .ranked[0]
+            .astype(float)
+        )
+        spread = ranked[:, -1] - ranked[:, 0]
+
+        def largest(x):
+            return (1 - np.exp(-b * x / count)) ** (count - 1)
+
+        assert stats.kstest(spread, largest).pvalue > 1e-6
+        total = stats.gamma(count - 1, scale=count / b).cdf
+        assert stats.kstest(spread, total).pvalue < 1e-6
+
     def test_two_particles_that_attract_each_other(self):
         """Drift lambda/2 towards each other, sigma^2 = 1/2 each: the gap is reflected Brownian
         motion with drift -lambda and variance 1. KS on 5e4 replicas, p > 1e-6, detects .012 in
@@ -350,11 +403,53 @@ class TestStartFromAnyDensity:
             ),
             "the infinite reflected Atlas process has a floor",
         ),
+        (lambda: atlas.RankDiffusion([True, False], [1, 1]), "is not an array of numbers"),
+        (lambda: atlas.RankDiffusion(["1", "2"], [1, 1]), "is not an array of numbers"),
+        (lambda: atlas.RankDiffusion([1, 0], [1, 1], True, WRONG), "infinite = 2 is no Infinite"),
+        (lambda: atlas.InfiniteAtlas(2.0, 1.0, "fre"), "closure = 'fre' is unknown"),
+        (lambda: atlas.InfiniteAtlas(np.nan, 1.0, "free"), "a = nan is not a finite number"),
+        (lambda: atlas.GapProcess.from_model(WRONG), "model = 2 is no RankDiffusion"),
+        (lambda: atlas.GapProcess([], [], []), "drift has shape"),
+        (lambda: atlas.GapProcess([1.0], "b", [[1.0]]), "covariance = 'b' is no matrix"),
+        (lambda: atlas.GapProcess([1.0, 1], [[1, 2.0], [2, 1]], np.eye(2)), "the eigenvalue -1"),
+        (lambda: atlas.ProductExponential([1.0]).sample(0, -1), "shape = -1 is too small"),
+        (lambda: atlas.ProductExponential([1.0]).sample(0, 0.5), "shape = 0.5 must be an int"),
+        (lambda: atlas.ProductExponential([1.0, 2]).cdf([1, 2, 3]), "must hold 1 or 2 gaps"),
     ],
 )
 def test_bad_constructor_arguments_are_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_no_draws_and_no_numbers_are_not_wrong_ones():
+    law = atlas.ProductExponential([1.0, 2.0])
+    assert law.sample(0, 0).shape == (0, 2)
+    assert law.sample(0, (3, 0)).shape == (3, 0, 2)
+    assert np.isnan(law.log_prob([np.nan, 1.0])) and law.log_prob([-1.0, 1.0]) == -np.inf
+
+
+def test_a_result_records_the_drifts_of_a_model_that_is_no_plain_truncation():
+    infinite = atlas.InfiniteAtlas(2.0, 1.0, "free")
+    plain = atlas.RankDiffusion([1.0, 0.0], [2.0, 2.0], infinite=infinite).describe()
+    assert "drifts" not in plain and plain["closure"] == "free"
+    other = atlas.RankDiffusion([0.0, 1.0], [2.0, 2.0], infinite=infinite).describe()
+    assert other["drifts"] == [0.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("observe", "quantiles", "message"),
+    [
+        ({"f": lambda ranked: "a"}, (), r"observe\['f'\] fails on ranked positions"),
+        ({"f": lambda ranked: 1.0 if ranked[0] > 0 else 0.0}, (), "without branches on values"),
+        (None, 0.5, "quantiles = 0.5 must be a sequence"),
+    ],
+)
+def test_what_cannot_be_observed_is_refused_before_the_run(observe, quantiles, message):
+    model = atlas.reflected_atlas(2, 2.0, 1.0)
+    options: Any = dict(observe=observe, quantiles=quantiles, keep="moments", horizon=1.0, key=0)
+    with pytest.raises(ValueError, match=message):
+        atlas.simulate(model, atlas.Splitting(step=0.1), **options)
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,19 @@ from scipy import stats
 
 import queueing
 from queueing import (
+    JFSQ,
+    JIQ,
     JSQ,
     POLICIES,
+    IdleOneFirst,
+    LeastExpectedWork,
     Marginal,
     Policy,
     PowerOfD,
     Random,
     RankBased,
     RateProportional,
+    RoundRobin,
     System,
 )
 from queueing._engine import next_uniform, uniform_index
@@ -25,6 +30,7 @@ from queueing._engine._pointers import pointer_to
 from queueing._engine._ranked_queues import QueueView, rank_queues
 from queueing._engine._xoshiro import make_bank
 from queueing._policy import Kernel
+from tests.policy_examples import policy_examples
 
 _SYSTEM = System([1.0, 2.0, 0.5, 1.0], 3.0)
 _STATES = np.array([[0, 0, 0, 0], [3, 1, 1, 0], [2, 2, 5, 2], [4, 3, 2, 1], [1, 7, 7, 1]])
@@ -41,14 +47,18 @@ _POLICIES = [
     Marginal(PowerOfD(3), fraction=0.4, base=RateProportional()),
     Marginal(RankBased([0.0, 0.5, 0.5, 0.0]), fraction=1.0),
     Marginal(JSQ(), fraction=0.0),
+    Marginal(JFSQ(), fraction=0.3, base=JIQ()),
+    Marginal(RoundRobin(), fraction=0.3, base=JFSQ()),
 ]
+_POLICIES += [policy for policy in policy_examples(4).values() if policy not in _POLICIES]
+_BY_LAW = [policy for policy in _POLICIES if policy.law(_SYSTEM) is not None]
 
 
 def test_every_registered_policy_is_tried_here():
     assert {type(policy) for policy in _POLICIES} == set(POLICIES.values())
 
 
-@pytest.mark.parametrize("policy", _POLICIES, ids=repr)
+@pytest.mark.parametrize("policy", _BY_LAW, ids=repr)
 def test_a_law_by_ranks_and_servers_gives_the_routing_probabilities(policy):
     """Two derivations of one law: spread over tied ranks, and directly from the state."""
     law = policy.law(_SYSTEM)
@@ -65,28 +75,30 @@ def test_a_law_by_ranks_and_servers_gives_the_routing_probabilities(policy):
 @functools.cache
 def _drawing(choose):
     @numba.njit
-    def draw(queues, side, numbers, names, counts, num_draws):
+    def draw(queues, side, numbers, names, memory, counts, num_draws):
         view = QueueView(
             pointer_to(queues.lengths),
             pointer_to(queues.order),
             pointer_to(queues.first),
             queues.lengths.shape[0],
             queues.lengths[queues.order[0]],
+            0,
         )
-        pointers = (pointer_to(side), pointer_to(numbers), pointer_to(names))
+        words, rule = pointer_to(side), (pointer_to(numbers), pointer_to(names))
         for _ in range(num_draws):
-            uniform = next_uniform(pointers[0])
-            counts[choose(view, uniform, pointers[0], pointers[1], pointers[2])] += 1
+            uniform = next_uniform(words)
+            counts[choose(view, uniform, words, *rule, pointer_to(memory))] += 1
 
     return draw
 
 
-def _drawn_counts(policy, state, num_draws=200_000):
-    kernel = policy.kernel(_SYSTEM)
+def _drawn_counts(policy, state, num_draws=200_000, system=_SYSTEM):
+    kernel = policy.kernel(system)
     counts = np.zeros(state.size, np.int64)
     side = make_bank(np.random.SeedSequence(3)).side
     draw = _drawing(kernel.choose)
-    draw(rank_queues(state, 4), side, kernel.numbers, kernel.names, counts, num_draws)
+    arrays = (kernel.numbers, kernel.names, kernel.memory(state))
+    draw(rank_queues(state, 4), side, *arrays, counts, num_draws)
     return counts
 
 
@@ -107,6 +119,28 @@ def test_compiled_rules_draw_from_the_law(policy):
         assert _chi_square_p(counts, policy.routing_probabilities(state, _SYSTEM)) > 1e-6
 
 
+@pytest.mark.parametrize("policy", _POLICIES, ids=repr)
+def test_empty_servers_of_one_rate_are_taken_equally_often(policy):
+    """C8: no name is preferred; chi-square, false-fail rate 1e-6 each; detects .005."""
+    system, state = System(np.ones(4), 3.0), np.zeros(4, np.int64)
+    counts = _drawn_counts(policy, state, system=system)
+    assert _chi_square_p(counts, np.full(4, 0.25)) > 1e-6
+    np.testing.assert_allclose(policy.routing_probabilities(state, system), 0.25)
+
+
+@pytest.mark.parametrize("policy", _POLICIES, ids=repr)
+def test_phases_share_the_routing_probabilities(policy):
+    """The oracle's joint law of server and next phase is a law, and chains of phases forget."""
+    count = policy.num_phases(_SYSTEM)
+    joint = np.array([policy.phase_routing(_STATES, phase, _SYSTEM) for phase in range(count)])
+    assert joint.shape == (count, *_STATES.shape, count)
+    np.testing.assert_allclose(joint.sum(axis=(2, 3)), 1.0)
+    # Whatever the lengths, every phase is taken equally often: a doubly stochastic matrix.
+    np.testing.assert_allclose(joint.sum(axis=2).sum(axis=0), 1.0)
+    mean = joint.sum(axis=3).mean(axis=0)
+    np.testing.assert_allclose(mean, policy.routing_probabilities(_STATES, _SYSTEM), atol=1e-14)
+
+
 @dataclass(frozen=True)
 class _FirstOfTies(Policy):
     """Join the shortest queue, ties to the lowest position: a wrong rule."""
@@ -122,7 +156,7 @@ class _FirstOfTies(Policy):
 
 
 @numba.njit(forceinline=True)
-def _first_of_ties(queues, uniform, side, numbers, names):
+def _first_of_ties(queues, uniform, side, numbers, names, memory):
     return queues.order[0]
 
 
@@ -149,7 +183,7 @@ class _JoinIdle(Policy):
 
 
 @numba.njit(forceinline=True)
-def _join_idle(queues, uniform, side, numbers, names):
+def _join_idle(queues, uniform, side, numbers, names, memory):
     num_idle = queues.first[1]
     if num_idle == 0:
         return uniform_index(uniform, queues.num_servers)
@@ -187,10 +221,26 @@ def test_one_choice_is_random_and_all_choices_are_the_shortest():
 
 
 def test_the_job_in_service_counts():
-    """C17: one in service and none waiting is longer than idle."""
-    np.testing.assert_array_equal(
-        JSQ().routing_probabilities(np.array([1, 0]), System([1.0, 1.0], 1.0)), [0.0, 1.0]
-    )
+    """C17: one in service and none waiting is longer than idle, for all who ask every queue."""
+    system = System([1.0, 1.0], 1.0)
+    for policy in (JSQ(), JFSQ(), JIQ(), IdleOneFirst(), LeastExpectedWork(), PowerOfD(2)):
+        np.testing.assert_array_equal(
+            policy.routing_probabilities(np.array([1, 0]), system), [0.0, 1.0]
+        )
+
+
+def test_speeds_count_only_where_a_policy_says_so():
+    """Two idle servers of rates 1 and 3, and one job at the faster."""
+    system = System([1.0, 3.0], 1.0)
+    both, one = np.array([0, 0]), np.array([0, 1])
+    for policy, shares in ((JSQ(), [0.5, 0.5]), (JFSQ(), [0.0, 1.0]), (JIQ(), [0.5, 0.5])):
+        np.testing.assert_array_equal(policy.routing_probabilities(both, system), shares)
+        np.testing.assert_array_equal(policy.routing_probabilities(one, system), [1.0, 0.0])
+    # (1 + 1)/3 < (0 + 1)/1.
+    work = LeastExpectedWork().routing_probabilities(one, system)
+    np.testing.assert_array_equal(work, [0.0, 1.0])
+    tied = LeastExpectedWork().routing_probabilities(np.array([0, 2]), system)
+    np.testing.assert_array_equal(tied, [0.5, 0.5])
 
 
 def test_messages_are_those_that_a_dispatcher_sends():

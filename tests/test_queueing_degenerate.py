@@ -6,7 +6,6 @@ import pytest
 import queueing
 from queueing import (
     JSQ,
-    POLICIES,
     Marginal,
     PowerOfD,
     Random,
@@ -14,6 +13,7 @@ from queueing import (
     RateProportional,
     System,
 )
+from tests.policy_examples import policy_examples
 
 
 def _policies(size):
@@ -44,23 +44,29 @@ _SYSTEMS = {
 }
 
 
-def test_every_policy_is_here():
-    assert {type(policy) for policy in _policies(2)} == set(POLICIES.values())
+def _registered(size):
+    return list(policy_examples(size).values())
 
 
-def _can_leap(system):
-    return system.buffer is None
+by_policies = pytest.mark.parametrize(
+    "policies", [_policies, pytest.param(_registered, marks=pytest.mark.slow)]
+)
 
 
+def _can_leap(system, policy):
+    return system.buffer is None and policy.law(system) is not None
+
+
+@by_policies
 @pytest.mark.parametrize("name", _SYSTEMS)
-def test_snapshots_of_degenerate_systems(name):
+def test_snapshots_of_degenerate_systems(name, policies):
     system = _SYSTEMS[name]
-    for policy in _policies(system.num_servers):
+    for policy in policies(system.num_servers):
         if isinstance(policy, RateProportional) and not system.service_rates.any():
             continue
         if isinstance(policy, Marginal) and policy.rate == 0.0:
             assert policy.messages_per_job(system) == 0.0
-        for engine in ("markov", "leap") if _can_leap(system) else ("markov",):
+        for engine in ("markov", "leap") if _can_leap(system, policy) else ("markov",):
             duration = 1e-7 if name == "huge rates" else 3.0
             out = queueing.simulate(
                 system, policy, times=[0.0, duration], replicas=2, seed=1, engine=engine,
@@ -75,9 +81,10 @@ def test_snapshots_of_degenerate_systems(name):
 
 
 @pytest.mark.parametrize("name", ["no arrivals", "one rate 0", "one server", "buffer of one"])
-def test_averages_of_degenerate_systems_are_finite(name):
+@by_policies
+def test_averages_of_degenerate_systems_are_finite(name, policies):
     system = _SYSTEMS[name]
-    for policy in _policies(system.num_servers):
+    for policy in policies(system.num_servers):
         run = queueing.long_run(
             system, policy, horizon=30.0, seed=2, throw=False, engine="markov", progress=False
         )

@@ -248,7 +248,7 @@ def test_an_interrupted_run_keeps_what_is_finished():
         ({"warmup": -1.0}, "warmup is -1.0"),
         ({"warmup": 10.0}, "warmup is 10.0"),
         ({"warmup": None}, "warmup is None"),
-        ({"engine": "calendar"}, "engine is 'calendar'"),
+        ({"engine": "calender"}, "engine is 'calender'"),
         ({"engine": "leap"}, "buffer is 5"),
         ({"num_ranks": 9}, "num_ranks is 9"),
         ({"observe": {"wait": len}}, "observe has 'wait'"),
@@ -266,7 +266,7 @@ def test_bad_settings_are_refused(settings, message):
     ("subject", "policy", "message"),
     [
         (System([1.0, 1.0], 2.0), JSQ(), "the load is 1"),
-        (System([2.0, 0.5], 2.0), Random(), "server 1 receives 1"),
+        (System([2.0, 0.5], 2.0), Random(), "server 1 receives at least 1"),
         (System([1.0, 1.0], 1.6), queueing.RankBased([0.2, 0.8]), "ranks 2 and above"),
         (queueing.extreme_congestion(n=9, a=1.0, b=2.0), None, "the load is"),
         (queueing.heavy_traffic(3, 25, -1.0, 1.0), None, "the load is"),

@@ -23,7 +23,9 @@ def run(**changes: Any) -> atlas.Solution:
 class TestReplicas:
     @pytest.mark.parametrize(
         ("scheme", "num_particles"),
-        [(scheme, 6) for scheme in atlas.SCHEMES] + [(atlas.Splitting, n) for n in (1, 12)],
+        [(atlas.Splitting, 6)]
+        + [pytest.param(scheme, 6, marks=pytest.mark.slow) for scheme in atlas.SCHEMES]
+        + [pytest.param(atlas.Splitting, n, marks=pytest.mark.slow) for n in (1, 12)],
     )
     def test_a_replica_is_the_same_in_any_batch(self, scheme, num_particles):
         options: dict[str, Any] = dict(
@@ -35,7 +37,7 @@ class TestReplicas:
                 run(replicas=replicas, **options).ranked, whole[:, :replicas]
             )
 
-    @pytest.mark.parametrize("chunk", [1, 7, 100, 1024])
+    @pytest.mark.parametrize("chunk", [7, 1024])
     def test_chunks_and_threads_change_nothing(self, chunk):
         whole = run(replicas=150).ranked
         np.testing.assert_array_equal(run(replicas=150, chunk=chunk).ranked, whole)
@@ -126,8 +128,11 @@ class TestTimes:
 
     @pytest.mark.parametrize(
         ("scheme", "times"),
-        [(scheme, [0.031, 0.05, 0.77, 1]) for scheme in atlas.SCHEMES]
-        + [(atlas.Splitting, times) for times in ([1], [0.33, 1], [0.7, 0.71, 1])],
+        [(atlas.Splitting, times) for times in ([1], [0.33, 1], [0.7, 0.71, 1])]
+        + [
+            pytest.param(scheme, [0.031, 0.05, 0.77, 1], marks=pytest.mark.slow)
+            for scheme in atlas.SCHEMES
+        ],
     )
     def test_the_law_does_not_depend_on_saves_or_on_a_last_short_step(self, scheme, times):
         """Driftless reflected motion from 1: every grid of steps is exact in law with bridges and
@@ -262,6 +267,7 @@ class TestFailures:
                 replicas=5,
                 times=[1.0, 3.0, 8.0],
                 scheme=atlas.ProjectedEuler(step=0.5),
+                dtype="float32",
             )
             | changes
         )

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from queueing import System
-from queueing._distribution import DISTRIBUTIONS, Exponential
+from queueing._distribution import Exponential
 
 
 def test_a_system_knows_its_capacity_and_load():
@@ -67,7 +67,7 @@ def test_degenerate_systems_are_legal(rates, arrival):
         ({"arrival_rate": np.inf}, "arrival_rate"),
         ({"buffer": 0}, "buffer is 0"),
         ({"buffer": 2.5}, "buffer is 2.5"),
-        ({"travel_times": 3.0}, "travel_times is 3.0; only None"),
+        ({"travel_times": -3.0}, "travel_times is -3.0"),
     ],
 )
 def test_bad_values_are_refused_by_name(arguments, name):
@@ -98,23 +98,3 @@ def test_misspelt_arguments_are_refused():
     misspelt: dict[str, Any] = {"bufer": 3}
     with pytest.raises(TypeError, match="bufer"):
         System([1.0], 0.5, **misspelt)
-
-
-def moments_error(law, draws, mean=1.0):
-    """Errors of the sample's first two moments in standard errors of an exact sample."""
-    size = draws.size
-    error = (draws.mean() - mean) / np.sqrt(law.scv / size)
-    # The fourth central moment of the exponential is 9.
-    spread = (draws.var() - law.scv) / np.sqrt((9.0 - law.scv**2) / size)
-    return max(abs(error), abs(spread))
-
-
-def test_service_laws_have_mean_one_and_their_scv():
-    """Oracle: mean 1 and the scv; false-fail rate below 1e-6 (5 sigma, two moments); detects a
-    mean off by 1 % with 1e6 samples (the wrong law below, rejected at 10 sigma)."""
-    for law in (kind() for kind in DISTRIBUTIONS.values()):
-        draws = law.sample(np.random.default_rng(1), 1_000_000)
-        assert draws.shape == (1_000_000,) and draws.dtype == np.float64
-        assert law.mean == 1.0
-        assert moments_error(law, draws) < 5.0
-        assert moments_error(law, 1.01 * draws) > 5.0

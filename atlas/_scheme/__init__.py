@@ -7,3 +7,4 @@ from ._heun_bridge import HeunBridge as HeunBridge
 from ._projected_euler import ProjectedEuler as ProjectedEuler
 from ._registry import SCHEMES as SCHEMES
 from ._splitting import Splitting as Splitting
+from ._two_scale_splitting import TwoScaleSplitting as TwoScaleSplitting

@@ -32,6 +32,9 @@ class AbstractScheme(eqx.Module):
     extra_draws: ClassVar[int] = 0
     #: Whether positions have to be kept in ascending order.
     keeps_order: ClassVar[bool] = False
+    #: Whether it can accumulate the regulators, and run on the merged noise of a finer step.
+    has_regulators: ClassVar[bool] = True
+    couples_steps: ClassVar[bool] = True
 
     @abc.abstractmethod
     def refusal(self, model: RankDiffusion) -> str | None:
@@ -44,6 +47,14 @@ class AbstractScheme(eqx.Module):
     @abc.abstractmethod
     def advance(self, problem: Problem, noise: Noise, state: State, plan: Plan, j) -> State:
         """The state after step `j` of the segment."""
+
+    def num_advances(self, problem: Problem, plan: Plan):
+        """How many calls of `advance` the steps up to `plan.stop` take."""
+        return plan.stop
+
+    def end(self, problem: Problem, noise: Noise, state: State) -> State:
+        """What is done at the end of a segment, after the last step."""
+        return state
 
     def describe(self) -> dict:
         """What a result records of the scheme."""

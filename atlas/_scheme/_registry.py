@@ -6,6 +6,7 @@ from ._collision_bridge import CollisionBridge
 from ._heun_bridge import HeunBridge
 from ._projected_euler import ProjectedEuler
 from ._splitting import Splitting
+from ._two_scale_splitting import TwoScaleSplitting
 
 SCHEMES: tuple[type[AbstractScheme], ...] = (
     ProjectedEuler,
@@ -13,4 +14,5 @@ SCHEMES: tuple[type[AbstractScheme], ...] = (
     Splitting,
     HeunBridge,
     CollisionBridge,
+    TwoScaleSplitting,
 )

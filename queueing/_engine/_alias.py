@@ -5,6 +5,8 @@ from __future__ import annotations
 import numba
 import numpy as np
 
+from ._inlined import inlined
+
 
 @numba.njit(nogil=True)
 def fill_alias(weights: np.ndarray, cut: np.ndarray, alias: np.ndarray) -> None:
@@ -50,21 +52,21 @@ def fill_alias(weights: np.ndarray, cut: np.ndarray, alias: np.ndarray) -> None:
             break
 
 
-@numba.njit(forceinline=True)
+@inlined
 def _next_light(weights, scale, k):
     while k < weights.shape[0] and weights[k] * scale >= 1.0:
         k += 1
     return k
 
 
-@numba.njit(forceinline=True)
+@inlined
 def _next_heavy(weights, scale, k):
     while k < weights.shape[0] and weights[k] * scale < 1.0:
         k += 1
     return k
 
 
-@numba.njit(forceinline=True)
+@inlined
 def draw_alias(
     uniform: float, cut: np.ndarray, alias: np.ndarray, start: int, size: int
 ) -> np.int64:

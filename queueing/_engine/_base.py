@@ -21,11 +21,14 @@ class Window:
         means: averages of state variables over the window, by name.
         sums: sums over the jobs of the window, by name.
         weight: how much the means count beside those of other windows.
+        histograms: counts of the jobs of the window, by name: in the bins of `_log_histogram`, or
+            in a form that the run's `job_histograms` turns into such bins.
     """
 
     means: dict[str, np.ndarray]
     sums: dict[str, np.ndarray] = field(default_factory=dict)
     weight: float = 1.0
+    histograms: dict[str, np.ndarray] = field(default_factory=dict)
 
 
 class Run(ABC):
@@ -43,9 +46,25 @@ class Run(ABC):
     def average(self, duration: float) -> Window:
         """Go on for `duration` and average over it."""
 
+    def violation_bound(self) -> float | None:
+        """A bound of the probability that this replica is no path of the system; None: it is one.
+
+        Its mean bounds the total variation between the law of the replica and the system's.
+        """
+        return None
+
     def flow(self) -> dict[str, int]:
         """Jobs that arrived, left and were lost since the start of averaging, where known."""
         return {}
+
+    def job_histograms(self, counts: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Numbers of jobs by their times, in the bins of `_log_histogram`.
+
+        Arguments:
+            counts: sums of windows' `histograms`, by name.
+        Returns: by the observable's name, such as "wait".
+        """
+        return counts
 
 
 class Engine(ABC):
@@ -65,6 +84,17 @@ class Engine(ABC):
             subject: what to simulate.
             plan: what to sample while averaging; None if nothing will be averaged.
         """
+
+    def configured(self, *, horizon: float, violation_budget: float, num_threads: int) -> Engine:
+        """This engine, set up for one call.
+
+        Arguments:
+            horizon: the time that each replica runs.
+            violation_budget: of each replica, for engines that are exact up to a bound.
+            num_threads: how many threads a single replica may use.
+        """
+        del horizon, violation_budget, num_threads
+        return self
 
     def check_windows(self, subject: Subject, duration: float) -> None:
         """Refuse windows too short to average over, by a ValueError with the remedy."""

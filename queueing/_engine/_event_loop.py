@@ -9,16 +9,21 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from ._alias import alias_table, draw_alias
-from ._pointers import pointer_to
-from ._ranked_queues import QueueView, move
+from ._inlined import inlined
+from ._packed_rates import draw_server, pack_rates
+from ._pointers import pointer_to, prefetch, shifted
+from ._ranked_queues import QueueView, count_move, move, write_ranked
 from ._sampler import take_sample
-from ._tally import tally_event
-from ._xoshiro import BELOW_ONE, BLOCK, fill_words, uniform_index
+from ._tally import SERVER_COLUMNS, tally_event
+from ._xoshiro import BELOW_ONE, BLOCK, fill_words
 
 # Entries of the clock, an int64 array that lives from one call to the next.
-TICK, CURSOR, NEXT_SAMPLE, ACCEPTED, LOST, FOUND_IDLE, TOTAL, TOTAL_SUM = range(8)
-CLOCK_ENTRIES = 8
+TICK, CURSOR, NEXT_SAMPLE, ACCEPTED, LOST, FOUND_IDLE, IDLE_MOMENT, TOTAL, TOTAL_SUM = range(9)
+SHORTEST = 9
+CLOCK_ENTRIES = 10
+# So many events ahead the memory of a server is fetched, where there are too many for a cache.
+_AHEAD = 12
+_MANY_SERVERS = 1 << 13
 
 
 class EventRates(NamedTuple):
@@ -28,67 +33,85 @@ class EventRates(NamedTuple):
         threshold: words below it are arrivals.
         arrival_scale, departure_scale: turn the rest of the word into a number in [0, 1).
         buffer: most jobs at a server.
-        num_cells: 0 if all servers work at one rate, else their number; then
-        cut, alias: (K,) the alias table of the service rates.
+        cells: (K,) the servers' rates, packed; (0,) if all work at one rate.
     """
 
     threshold: int
     arrival_scale: float
     departure_scale: float
     buffer: int
-    num_cells: int
-    cut: np.ndarray
-    alias: np.ndarray
+    cells: np.ndarray
 
 
 @functools.cache
-def build_event_loop(choose: Callable[..., int], averages: bool) -> Callable[..., None]:
+def build_event_loop(
+    choose: Callable[..., int], update: Callable[..., None], uses_order: bool, averages: bool
+) -> Callable[..., None]:
     """The loop for one policy's rule, compiled once per rule, not per parameter values.
 
     Each tick of the uniformised chain is an arrival with probability arrival / (arrival + service
     rates), else a service at a server that is drawn in proportion to the service rates, in vain if
     it is idle. Ticks come at a constant rate, so counting them is an exact clock without drift.
 
-    Returns: run(queues, bank, words, clock, end, rates, numbers, names, ranks, servers, sampler),
-        which goes on to tick `end` of the window, or until `sampler.kept` is full. Levels for so
-        many arrivals must be there.
+    Arguments:
+        choose, update, uses_order: of the policy's `Kernel`.
+        averages: whether the loop tallies and samples.
+    Returns: run(queues, bank, words, targets, clock, end, rates, rule, tables, sampler), which goes
+        on to tick `end` of the window, or until `sampler.kept` is full. Levels for so many arrivals
+        must be there. `targets` (BLOCK,) goes with `words`; `rule` is (numbers, names, memory) of
+        the policy; `tables` are (moments, servers, found, groups), see `_tally`.
     """
 
-    @numba.njit(forceinline=True)
-    def pick(word, view, side, rates, cut, alias, numbers, names):
-        if word < rates.threshold:
-            uniform = min(word * rates.arrival_scale, BELOW_ONE)
-            return np.uintp(choose(view, uniform, side, numbers, names)), 1
-        uniform = min((word - rates.threshold) * rates.departure_scale, BELOW_ONE)
-        if rates.num_cells == 0:
-            return np.uintp(uniform_index(uniform, view.num_servers)), 0
-        return np.uintp(draw_alias(uniform, cut, alias, 0, rates.num_cells)), 0
-
-    @numba.njit(forceinline=True)
-    def apply(count, clock, words, pointers, rule, tables, rates, num_servers):
+    @inlined
+    def apply(count, clock, fresh, pointers, side, rule, tables, num_groups, rates, num_servers):
+        words, targets = fresh
         lengths, order, position, first = pointers
-        side, cut, alias, numbers, names = rule
-        ranks, servers = tables
-        shortest = lengths[np.uintp(order[0])]
-        tick, accepted, lost, found_idle = clock[TICK], 0, 0, 0
+        numbers, names, memory = rule
+        moments, servers, found, groups = tables
+        shortest, far = clock[SHORTEST], num_servers >= _MANY_SERVERS
+        tick, accepted, lost, found_idle, idle_moment = clock[TICK], 0, 0, 0, 0
         total, total_sum = clock[TOTAL], 0
         for k in range(count):
-            view = QueueView(lengths, order, first, num_servers, shortest)
-            word = np.int64(words[np.uintp(k)] >> np.uint64(11))
-            server, up = pick(word, view, side, rates, cut, alias, numbers, names)
-            level = lengths[server]
-            if level >= rates.buffer and up == 1:
-                lost += 1
-                continue
-            if level == 0 and up == 0:
-                continue
-            edge = move(server, level, up, lengths, order, position, first)
+            if far:
+                ahead = targets[np.uintp(k + _AHEAD)]
+                prefetch(shifted(lengths, ahead))
+                prefetch(shifted(memory, ahead))
+                if uses_order:
+                    prefetch(shifted(position, ahead))
+                if averages:
+                    prefetch(shifted(servers, ahead * SERVER_COLUMNS))
+            target = targets[np.uintp(k)]
+            if target < 0:
+                word = np.int64(words[np.uintp(k)] >> np.uint64(11))
+                uniform = min(word * rates.arrival_scale, BELOW_ONE)
+                view = QueueView(lengths, order, first, num_servers, shortest, 0)
+                server = np.uintp(choose(view, uniform, side, numbers, names, memory))
+                level, up = lengths[server], 1
+                if level >= rates.buffer:
+                    lost += 1
+                    continue
+            else:
+                server = np.uintp(target)
+                level, up = lengths[server], 0
+                if level == 0:
+                    continue
+            if uses_order:
+                edge = move(server, level, up, lengths, order, position, first)
+            else:
+                edge = count_move(server, level, up, lengths, first)
             if edge == 0:
                 shortest = level + 2 * up - 1
+            view = QueueView(lengths, order, first, num_servers, shortest, 0)
+            update(view, memory, server, level, up, numbers, names)
             if averages:
-                tally_event(ranks, servers, edge, server, level, up, tick + k + 1)
+                now = tick + k + 1
+                tally_event(
+                    moments, servers, found, groups, num_groups, edge, server, level, up, now
+                )
                 accepted += up
-                found_idle += level < up
+                was_idle, is_idle = np.int64(level < up), np.int64(level + up == 1) * (1 - up)
+                found_idle += was_idle
+                idle_moment += (is_idle - was_idle) * now
                 total += 2 * up - 1
                 total_sum += total
         clock[TICK] += count
@@ -96,32 +119,33 @@ def build_event_loop(choose: Callable[..., int], averages: bool) -> Callable[...
         clock[ACCEPTED] += accepted
         clock[LOST] += lost
         clock[FOUND_IDLE] += found_idle
+        clock[IDLE_MOMENT] += idle_moment
         clock[TOTAL] = total
         clock[TOTAL_SUM] += total_sum
+        clock[SHORTEST] = shortest
 
     @numba.njit(nogil=True)
-    def run(queues, bank, words, clock, end, rates, numbers, names, ranks, servers, sampler):
-        lengths, order = queues.lengths, queues.order
-        size = lengths.shape[0]
+    def run(queues, bank, words, targets, clock, end, rates, rule, tables, sampler):
+        size = queues.lengths.shape[0]
         pointers = (
-            pointer_to(lengths),
-            pointer_to(order),
+            pointer_to(queues.lengths),
+            pointer_to(queues.order),
             pointer_to(queues.position),
             pointer_to(queues.first),
         )
-        rule = (
-            pointer_to(bank.side),
-            pointer_to(rates.cut),
-            pointer_to(rates.alias),
-            pointer_to(numbers),
-            pointer_to(names),
+        side = pointer_to(bank.side)
+        rule_pointers = (pointer_to(rule[0]), pointer_to(rule[1]), pointer_to(rule[2]))
+        table_pointers = (
+            pointer_to(tables[0]),
+            pointer_to(tables[1]),
+            pointer_to(tables[2]),
+            pointer_to(tables[3]),
         )
-        tables = (pointer_to(ranks), pointer_to(servers))
+        num_groups = tables[2].shape[1]
         while True:
             if averages and clock[TICK] == clock[NEXT_SAMPLE]:
-                for k in range(size):
-                    sampler.ranked[k] = lengths[order[k]]
-                take_sample(sampler, lengths)
+                write_ranked(queues, clock[SHORTEST], uses_order, sampler.ranked)
+                take_sample(sampler, queues.lengths)
                 clock[NEXT_SAMPLE] += sampler.stride
                 if sampler.count[1] > 0 and sampler.count[1] == sampler.kept.shape[0]:
                     break
@@ -129,29 +153,59 @@ def build_event_loop(choose: Callable[..., int], averages: bool) -> Callable[...
                 break
             if clock[CURSOR] == BLOCK:
                 fill_words(bank.lanes, words)
+                _find_targets(words, rates, size, targets)
                 clock[CURSOR] = 0
             count = min(BLOCK - clock[CURSOR], end - clock[TICK])
             if averages:
                 count = min(count, clock[NEXT_SAMPLE] - clock[TICK])
-            fresh = pointer_to(words[clock[CURSOR] :])
-            apply(count, clock, fresh, pointers, rule, tables, rates, size)
+            fresh = (
+                pointer_to(words[clock[CURSOR] :]),
+                pointer_to(targets[clock[CURSOR] :]),
+            )
+            apply(
+                count,
+                clock,
+                fresh,
+                pointers,
+                side,
+                rule_pointers,
+                table_pointers,
+                num_groups,
+                rates,
+                size,
+            )
 
     return run
 
 
+@numba.njit(nogil=True)
+def _find_targets(words, rates, num_servers, targets):
+    """The server of each word that stands for a service, -1 for arrivals.
+
+    Ahead of the events, so that the loads of the rates' table wait for no branch.
+    """
+    cells, size = pointer_to(rates.cells), rates.cells.shape[0]
+    for k in range(BLOCK):
+        word = np.int64(words[k] >> np.uint64(11))
+        rest = max(word - rates.threshold, 0)
+        server = draw_server(rest * rates.departure_scale, cells, size, num_servers)
+        targets[k] = server if word >= rates.threshold else -1
+
+
 def event_rates(system: Any) -> EventRates:
-    """The thresholds and the alias table of a system's arrivals and services."""
+    """The thresholds and the table of rates of a system's arrivals and services."""
     services, arrivals = system.total_service_rate, system.arrival_rate
     unit = 2**53
     threshold = round(unit * (arrivals / (arrivals + services))) if arrivals > 0.0 else 0
-    is_uniform = system.is_exchangeable
-    cut, alias = alias_table(system.service_rates[:0] if is_uniform else system.service_rates)
     return EventRates(
         threshold,
         1.0 / threshold if threshold > 0 else 0.0,
         1.0 / (unit - threshold) if threshold < unit else 0.0,
         np.iinfo(np.int64).max if system.buffer is None else system.buffer,
-        cut.size,
-        cut,
-        alias,
+        pack_rates(system.service_rates),
     )
+
+
+def make_targets() -> np.ndarray:
+    """The targets of a block of words, and some more that a look ahead may read."""
+    return np.zeros(BLOCK + _AHEAD, np.int64)

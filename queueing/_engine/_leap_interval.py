@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 
+from ._inlined import inlined
 from ._packed_alias import MAX_CELLS, PackedAlias, draw_packed, fill_packed, make_packed_alias
+from ._pointers import pointer_to, shifted
 from ._poisson_tables import poisson_window, skellam_window, window_bound
 from ._reflection import reflect_given_change, reflect_given_counts
-from ._xoshiro import BLOCK, NUM_LANES, fill_words, next_word
+from ._xoshiro import BLOCK, NUM_LANES, fill_rows, next_word
 
 # Longer intervals are leapt over in pieces, so that every table fits its 2048 cells.
 MAX_MEAN = 4096.0
@@ -27,6 +29,52 @@ class LeapTables(NamedTuple):
     change: PackedAlias
     arrivals: PackedAlias
     services: PackedAlias
+
+
+class LeapLaw(NamedTuple):
+    """What a leap of one class of servers draws from.
+
+    Attributes:
+        by_change: whether the change of the walk determines the law of its minimum well enough in
+            floating point; else queues near 0 draw arrivals and services apart.
+        low, count: first value and number of values of the change.
+        reach: queues at least so long cannot reach 0.
+        log_ratio: log(service rate / arrival rate).
+        low_arrival, num_arrivals, low_service, num_services: the same of the two counts.
+    """
+
+    by_change: bool
+    low: int | np.int64
+    count: int | np.int64
+    reach: int | np.int64
+    log_ratio: float
+    low_arrival: int | np.int64
+    num_arrivals: int | np.int64
+    low_service: int | np.int64
+    num_services: int | np.int64
+
+
+class LeapPlaces(NamedTuple):
+    """Pointers to what a leap reads and writes.
+
+    Attributes:
+        lengths, minima: of the servers, and at most the least of each group.
+        change, weights, arrivals, services: cells of the tables, and the weights of the change.
+        lanes, side: of the generator.
+        words, near, before: work space.
+    """
+
+    lengths: Any
+    minima: Any
+    change: Any
+    weights: Any
+    arrivals: Any
+    services: Any
+    lanes: Any
+    side: Any
+    words: Any
+    near: Any
+    before: Any
 
 
 class LeapScratch(NamedTuple):
@@ -75,76 +123,109 @@ def leap_class(lengths, start, stop, arrival_mean, service_mean, bank, tables, s
 
     Cost: the table, about 8 ns per cell, and 2 ns per queue far from 0.
     """
-    change = tables.change
-    low, count = skellam_window(arrival_mean, service_mean, change.weights)
+    law = fill_leap(arrival_mean, service_mean, tables)
+    leap_filled(lengths, start, stop, law, bank, tables, scratch)
+
+
+@numba.njit(nogil=True)
+def fill_leap(arrival_mean, service_mean, tables):
+    """The law of one class of servers over one interval, and the tables that it draws from."""
+    low, count = skellam_window(arrival_mean, service_mean, tables.change.weights)
+    fill_packed(tables.change, count)
     reach = max(-low, low + count)
     log_ratio = 0.0
     by_change = service_mean == 0.0
     if arrival_mean > 0.0:
         log_ratio = np.log(service_mean / arrival_mean)
         by_change = log_ratio * reach <= _MAX_LOG_WEIGHT
+    low_arrival, num_arrivals, low_service, num_services = 0, 0, 0, 0
     if not by_change:
         low_service, num_services = poisson_window(service_mean, tables.services.weights)
+        low_arrival, num_arrivals = poisson_window(arrival_mean, tables.arrivals.weights)
+        fill_packed(tables.services, num_services)
+        fill_packed(tables.arrivals, num_arrivals)
         reach = low_service + num_services
-    num_near = _find_near(lengths, start, stop, reach, scratch)
-    if by_change or num_near < stop - start:
-        fill_packed(change, count)
-        _add_changes(lengths[start:stop], low, count, bank.lanes, change.cells, scratch.words)
-    near, before, side = scratch.near, scratch.before, bank.side
-    if by_change:
-        weights = change.weights
+    window = (low_arrival, num_arrivals, low_service, num_services)
+    return LeapLaw(by_change, low, count, reach, log_ratio, *window)
+
+
+@numba.njit(nogil=True)
+def leap_filled(lengths, start, stop, law, bank, tables, scratch):
+    """As `leap_class`, with a law whose tables are filled already, and may serve many calls."""
+    places = LeapPlaces(
+        pointer_to(lengths),
+        pointer_to(scratch.minima),
+        pointer_to(tables.change.cells),
+        pointer_to(tables.change.weights),
+        pointer_to(tables.arrivals.cells),
+        pointer_to(tables.services.cells),
+        pointer_to(bank.lanes),
+        pointer_to(bank.side),
+        pointer_to(scratch.words),
+        pointer_to(scratch.near),
+        pointer_to(scratch.before),
+    )
+    leap_at(places, start, stop, law, tables.change.bits)
+
+
+@inlined
+def leap_at(places, start, stop, law, bits):
+    """As `leap_filled`, on pointers: references to arrays cost more than a few queues do.
+
+    Arguments:
+        places: a `LeapPlaces`.
+        bits: of the tables' aliases.
+    """
+    num_near = _find_near(places, start, stop, law.reach)
+    if law.by_change or num_near < stop - start:
+        _add_changes(places, start, stop, law, bits)
+    near, before, side, lengths = places.near, places.before, places.side, places.lengths
+    if law.by_change:
+        weights, low, count, log_ratio = places.weights, law.low, law.count, law.log_ratio
         for k in range(num_near):
             i, length = near[k], before[k]
             moved = lengths[i] - length
             lengths[i] = reflect_given_change(length, moved, weights, low, count, log_ratio, side)
-    elif num_near > 0:
-        _leap_near(
-            lengths, num_near, arrival_mean, low_service, num_services, side, tables, scratch
+        return
+    for k in range(num_near):
+        ups = draw_packed(next_word(side), places.arrivals, law.num_arrivals, bits)
+        downs = draw_packed(next_word(side), places.services, law.num_services, bits)
+        lengths[near[k]] = reflect_given_counts(
+            before[k], law.low_arrival + ups, law.low_service + downs, side
         )
 
 
-@numba.njit(nogil=True)
-def _find_near(lengths, start, stop, reach, scratch):
+@inlined
+def _find_near(places, start, stop, reach):
     """List the servers shorter than `reach`; groups whose least length is not are passed over."""
+    lengths, minima, near, before = places.lengths, places.minima, places.near, places.before
     num_near = 0
     for group in range(start // GROUP, (stop - 1) // GROUP + 1):
-        if scratch.minima[group] < reach:
+        if minima[group] < reach:
             for i in range(max(start, group * GROUP), min(stop, (group + 1) * GROUP)):
-                scratch.near[num_near] = i
-                scratch.before[num_near] = lengths[i]
+                near[num_near] = i
+                before[num_near] = lengths[i]
                 num_near += lengths[i] < reach
     return num_near
 
 
-@numba.njit(nogil=True)
-def _add_changes(lengths, low, count, lanes, cells, words):
+@inlined
+def _add_changes(places, start, stop, law, bits):
     """Add an independent draw from the table of changes to every queue."""
-    for start in range(0, lengths.shape[0], BLOCK):
-        part = lengths[start : start + BLOCK]
-        size = part.shape[0]
+    words, cells, low, count = places.words, places.change, law.low, law.count
+    for first in range(start, stop, BLOCK):
+        size = min(BLOCK, stop - first)
         # Whole rows of lanes, a little more than is used.
-        fill_words(lanes, words[: (size + NUM_LANES - 1) // NUM_LANES * NUM_LANES])
+        fill_rows(places.lanes, words, (size + NUM_LANES - 1) // NUM_LANES)
+        part = shifted(places.lengths, first)
         for j in range(size):
-            part[j] += low + draw_packed(words[j], cells, count)
-
-
-@numba.njit(nogil=True)
-def _leap_near(lengths, num_near, arrival_mean, low_service, num_services, side, tables, scratch):
-    """Queues that may reach 0, with arrivals and services drawn apart."""
-    arrivals, services = tables.arrivals, tables.services
-    low_arrival, num_arrivals = poisson_window(arrival_mean, arrivals.weights)
-    fill_packed(arrivals, num_arrivals)
-    fill_packed(services, num_services)
-    for k in range(num_near):
-        ups = low_arrival + draw_packed(next_word(side), arrivals.cells, num_arrivals)
-        downs = low_service + draw_packed(next_word(side), services.cells, num_services)
-        lengths[scratch.near[k]] = reflect_given_counts(scratch.before[k], ups, downs, side)
+            part[j] += low + draw_packed(words[j], cells, count, bits)
 
 
 @numba.njit(nogil=True)
 def update_minima(lengths, minima):
     """Make `minima` exact; returns the least length of all."""
-    size = lengths.shape[0]
+    size, least = lengths.shape[0], lengths[0]
     # Groups of constant size become vector instructions.
     for group in range(size // GROUP):
         start = group * GROUP
@@ -152,6 +233,12 @@ def update_minima(lengths, minima):
         for j in range(GROUP):
             least_here = min(least_here, lengths[start + j])
         minima[group] = least_here
+        least = min(least, least_here)
     if size % GROUP > 0:
-        minima[-1] = lengths[size // GROUP * GROUP :].min()
-    return minima.min()
+        start = size // GROUP * GROUP
+        least_here = lengths[start]
+        for i in range(start, size):
+            least_here = min(least_here, lengths[i])
+        minima[size // GROUP] = least_here
+        least = min(least, least_here)
+    return least

@@ -91,8 +91,8 @@ def run_leaps(lengths, duration, system, bank, tables, scratch, sums, sampler, a
         if is_last:
             return 0.0
         if averages:
-            _look(lengths, sums, sampler)
-        server = _choose_by_rank(lengths, least, system, bank.side, scratch)
+            look_at(lengths, sums, sampler)
+        server = choose_by_rank(lengths, least, system, bank.side, scratch)
         lengths[server] += 1
         left -= gap
         if sampler.count[1] > 0 and sampler.count[1] == sampler.kept.shape[0]:
@@ -100,7 +100,7 @@ def run_leaps(lengths, duration, system, bank, tables, scratch, sums, sampler, a
 
 
 @numba.njit(nogil=True)
-def _look(lengths, sums, sampler):
+def look_at(lengths, sums, sampler):
     """Add the present state to the sums, if its turn has come."""
     sums.countdown[0] -= 1
     if sums.countdown[0] > 0:
@@ -115,14 +115,25 @@ def _look(lengths, sums, sampler):
 
 
 @numba.njit(nogil=True)
-def _choose_by_rank(lengths, least, system, side, scratch):
+def choose_by_rank(lengths, least, system, side, scratch):
     """The server that a special arrival joins: of the drawn rank, ties uniform."""
-    rank = 0
-    if system.rank_cut.shape[0] > 1:
-        size = system.rank_cut.shape[0]
-        rank = draw_alias(next_uniform(side), system.rank_cut, system.rank_alias, 0, size)
+    rank = draw_rank(system, side)
     value = least if rank == 0 else select_rank(lengths, rank, scratch.before)
-    minima = scratch.minima
+    return pick_tied(lengths, scratch.minima, value, side)
+
+
+@numba.njit(nogil=True)
+def draw_rank(system, side):
+    """The rank that a special arrival joins, 0 for the lowest."""
+    size = system.rank_cut.shape[0]
+    if size == 1:
+        return 0
+    return draw_alias(next_uniform(side), system.rank_cut, system.rank_alias, 0, size)
+
+
+@numba.njit(nogil=True)
+def pick_tied(lengths, minima, value, side):
+    """One of the servers of that length, uniform; there must be one."""
     # Only groups whose least length is at most the value can hold it.
     num_tied = 0
     for group in range(minima.shape[0]):

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
+from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
@@ -40,6 +41,24 @@ def _shifted(typing_context: Any, pointer: Any, count: Any) -> Any:
     return pointer(pointer, types.intp), codegen
 
 
-# pointer_to(array) and shifted(pointer, count): numba passes the typing context by itself.
+def _prefetch(typing_context: Any, pointer: Any) -> Any:
+    """Ask for the cache line of an address, any address, that will be needed soon."""
+    del typing_context
+
+    def codegen(context, builder, signature, arguments):
+        del context, signature
+        byte = ir.IntType(8).as_pointer()
+        flag = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, flag, flag, flag])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        # For a write, with high locality, of data.
+        flags = [ir.Constant(flag, value) for value in (1, 3, 1)]
+        builder.call(function, [builder.bitcast(arguments[0], byte), *flags])
+
+    return types.void(pointer), codegen
+
+
+# pointer_to(array), shifted(pointer, count), prefetch(pointer): numba passes the typing context.
 pointer_to: Callable[..., Any] = intrinsic(_pointer_to)
 shifted: Callable[..., Any] = intrinsic(_shifted)
+prefetch: Callable[..., None] = intrinsic(_prefetch)

@@ -9,8 +9,14 @@ import numpy as np
 
 from atlas.ensemble import check_memory
 
+from ._inlined import inlined
+from ._nearly_sorted import rank_nearly_sorted
+
 # Below it a look at the memory that is left costs more than the table.
 _MANY_LEVELS = 1 << 20
+_ENDLESS = 1 << 62
+# Levels per server beyond which sorting lengths is cheaper than going through the levels.
+_SPREAD = 8
 
 
 class RankedQueues(NamedTuple):
@@ -18,8 +24,8 @@ class RankedQueues(NamedTuple):
 
     Attributes:
         lengths: (K,) int64 by server.
-        order: (K,) int64, the servers by ascending length: order[k] has rank k + 1.
-        position: (K,) int64, the inverse of `order`.
+        order: (K,) int32, the servers by ascending length: order[k] has rank k + 1.
+        position: (K,) int32, the inverse of `order`.
         first: (L,) int64, first[l] = number of servers shorter than l, which is the first position
             of level l in `order`; at least two entries above the longest queue.
     """
@@ -31,12 +37,13 @@ class RankedQueues(NamedTuple):
 
 
 class QueueView(NamedTuple):
-    """What a policy's compiled rule sees of the queues: pointers, and two numbers.
+    """What a policy's compiled rule sees of the queues and of the job: pointers, and numbers.
 
     Attributes:
         lengths, order, first: as in `RankedQueues`.
         num_servers: K.
         shortest: the least length.
+        origin: where the job comes from, 0 where there is one origin.
     """
 
     lengths: Any
@@ -44,6 +51,7 @@ class QueueView(NamedTuple):
     first: Any
     num_servers: int
     shortest: int
+    origin: int
 
 
 def rank_queues(lengths: np.ndarray, room: int) -> RankedQueues:
@@ -56,24 +64,30 @@ def rank_queues(lengths: np.ndarray, room: int) -> RankedQueues:
     Cost: O(K log K) and 8 bytes per level.
     """
     lengths = np.array(lengths, dtype=np.int64)
-    order = np.argsort(lengths, kind="stable")
+    order = np.argsort(lengths, kind="stable").astype(np.int32)
     position = np.empty_like(order)
-    position[order] = np.arange(order.size)
+    position[order] = np.arange(order.size, dtype=np.int32)
     first = _count_shorter(lengths[order], int(lengths.max()) + room + 2)
     return RankedQueues(lengths, order, position, first)
 
 
-def with_room(queues: RankedQueues, room: int) -> tuple[RankedQueues, int]:
-    """The same queues with levels for at least `room` more arrivals, and for how many there are."""
-    longest = int(queues.lengths[queues.order[-1]])
+def with_room(
+    queues: RankedQueues, room: int, buffer: int | None = None
+) -> tuple[RankedQueues, int]:
+    """The same queues with levels for at least `room` more arrivals, and for how many there are.
+
+    With a `buffer` the levels never run out once all are there.
+    """
+    if buffer is not None and queues.first.size >= buffer + 3:
+        return queues, _ENDLESS
+    longest = int(queues.lengths.max())
     if queues.first.size < longest + room + 2:
         # Doubled, so that copying costs little in the long run.
-        ranked = queues.lengths[queues.order]
-        queues = queues._replace(first=_count_shorter(ranked, 2 * longest + room + 2))
+        queues = queues._replace(first=_count_shorter(queues.lengths, 2 * longest + room + 2))
     return queues, queues.first.size - longest - 2
 
 
-def _count_shorter(ranked: np.ndarray, num_levels: int) -> np.ndarray:
+def _count_shorter(lengths: np.ndarray, num_levels: int) -> np.ndarray:
     if num_levels > _MANY_LEVELS:
         check_memory(
             8 * num_levels,
@@ -81,12 +95,12 @@ def _count_shorter(ranked: np.ndarray, num_levels: int) -> np.ndarray:
             "leaping engines need none: engine='leap', or start from shorter queues",
         )
     first = np.zeros(num_levels, dtype=np.int64)
-    levels, counts = np.unique(ranked, return_counts=True)
+    levels, counts = np.unique(lengths, return_counts=True)
     first[levels + 1] = counts
     return np.cumsum(first, out=first)
 
 
-@numba.njit(forceinline=True)
+@inlined
 def move(server, level, up, lengths, order, position, first):
     """Apply one arrival (up = 1) or departure (up = 0) at `server`, whose length is `level`.
 
@@ -105,3 +119,35 @@ def move(server, level, up, lengths, order, position, first):
     order[edge] = server
     position[server] = edge
     return edge
+
+
+@inlined
+def count_move(server, level, up, lengths, first):
+    """The same for a policy that needs no servers in order: only the lengths and their counts."""
+    bound = np.uintp(level + up)
+    start = first[bound]
+    first[bound] = start + 1 - 2 * up
+    lengths[server] = level + 2 * up - 1
+    return np.uintp(start - up)
+
+
+@numba.njit(nogil=True)
+def write_ranked(queues, shortest, is_ordered, ranked):
+    """Write the lengths in ascending order; cost O(K), more without order if they are spread.
+
+    Without order `queues.order` is any permutation, and may be another one afterwards.
+    """
+    lengths, order, first = queues.lengths, queues.order, queues.first
+    size = lengths.shape[0]
+    if is_ordered:
+        for k in range(size):
+            ranked[k] = lengths[order[k]]
+        return
+    place, level = 0, shortest
+    while place < size and level < shortest + _SPREAD * size:
+        following = first[level + 1]
+        for k in range(place, following):
+            ranked[k] = level
+        place, level = following, level + 1
+    if place < size:
+        rank_nearly_sorted(lengths, order, ranked)

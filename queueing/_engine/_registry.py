@@ -5,16 +5,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ._base import Engine
+from ._batched import BatchedEngine
+from ._calendar import CalendarEngine
 from ._classes import server_classes
 from ._leap import LeapEngine
 from ._markov import MarkovEngine
 from ._pauses import PausesEngine
+from ._two_scale import TwoScaleEngine
 
 if TYPE_CHECKING:
     from .._subject import Subject
 
 ENGINES: dict[str, Engine] = {
-    engine.name: engine for engine in (MarkovEngine(), LeapEngine(), PausesEngine())
+    engine.name: engine
+    for engine in (
+        MarkovEngine(),
+        LeapEngine(),
+        TwoScaleEngine(),
+        PausesEngine(),
+        CalendarEngine(),
+        BatchedEngine(),
+    )
 }
 
 # Seconds, as measured; only their ratios matter.
@@ -23,6 +34,8 @@ _PER_CLASS = 3e-6
 _PER_QUEUE = 4e-9
 # Leaping has to be so much cheaper, because events show more observables.
 _ADVANTAGE = 4.0
+# From so many servers on far queues, which need no leap at every arrival by rank, are most.
+_MANY_SERVERS = 20_000
 
 
 def choose_engine(engine: Any, subject: Subject) -> Engine:
@@ -30,7 +43,8 @@ def choose_engine(engine: Any, subject: Subject) -> Engine:
 
     "auto": "pauses" for a system with pauses; "leap" where it is at least four times cheaper than
     events, by (3 us per class of servers + 4 ns per server) against 10 ns per event between two
-    special arrivals; else "markov".
+    special arrivals, and then "two_scale" from 20 000 servers on; "markov" if lengths alone are a
+    Markov chain; else "calendar".
 
     Raises: ValueError if the name is unknown, listing the engines, or if the engine refuses.
     """
@@ -49,11 +63,10 @@ def _cheapest(subject: Subject) -> Engine:
     if subject.policy is None:
         return ENGINES["pauses"]
     if ENGINES["leap"].refusal(subject) is None and _leap_advantage(subject) >= _ADVANTAGE:
-        return ENGINES["leap"]
-    refusal = ENGINES["markov"].refusal(subject)
-    if refusal is not None:
-        raise ValueError(f"no engine can simulate this yet: {refusal}")
-    return ENGINES["markov"]
+        is_large = subject.num_servers >= _MANY_SERVERS
+        is_served = is_large and ENGINES["two_scale"].refusal(subject) is None
+        return ENGINES["two_scale" if is_served else "leap"]
+    return ENGINES["markov" if ENGINES["markov"].refusal(subject) is None else "calendar"]
 
 
 def _leap_advantage(subject: Subject) -> float:

@@ -11,6 +11,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from ._inlined import inlined
 from ._pointers import pointer_to, shifted
 
 NUM_LANES = 16
@@ -84,12 +85,17 @@ def fill_words(lanes: np.ndarray, words: np.ndarray) -> None:
 
     Source: xoshiro256++, [BlackmanVigna2021].
     """
-    state, out = pointer_to(lanes), pointer_to(words)
-    for block in range(words.shape[0] // NUM_LANES):
-        _step_lanes(state, shifted(out, block * NUM_LANES))
+    fill_rows(pointer_to(lanes), pointer_to(words), words.shape[0] // NUM_LANES)
 
 
-@numba.njit(forceinline=True)
+@inlined
+def fill_rows(lanes: Any, words: Any, num_rows: int) -> None:
+    """As `fill_words`, with pointers and the number of rows of NUM_LANES words."""
+    for row in range(num_rows):
+        _step_lanes(lanes, shifted(words, row * NUM_LANES))
+
+
+@inlined
 def next_word(side: np.ndarray) -> np.uint64:
     """The next 64 bits of the side generator."""
     total = side[0] + side[3]
@@ -104,25 +110,25 @@ def next_word(side: np.ndarray) -> np.uint64:
     return result
 
 
-@numba.njit(forceinline=True)
+@inlined
 def as_uniform(word: np.uint64) -> float:
     """The upper 53 bits of a word as a number in [0, 1)."""
     return np.int64(word >> np.uint64(11)) * UNIT
 
 
-@numba.njit(forceinline=True)
+@inlined
 def next_uniform(side: np.ndarray) -> float:
     """The next number in [0, 1) of the side generator, 53 bits."""
     return as_uniform(next_word(side))
 
 
-@numba.njit(forceinline=True)
+@inlined
 def next_exponential(side: np.ndarray) -> float:
     """The next exponential of mean 1 of the side generator; always finite, never 0."""
     return -np.log((np.int64(next_word(side) >> np.uint64(11)) + 0.5) * UNIT)
 
 
-@numba.njit(forceinline=True)
+@inlined
 def uniform_index(uniform: float, count: int) -> np.int64:
     """The index in 0 ... count - 1 that a number in [0, 1) stands for; count below 2^22.
 

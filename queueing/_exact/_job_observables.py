@@ -50,10 +50,28 @@ def _response(chain: Chain, law: np.ndarray, routing: np.ndarray) -> Any:
     return _job_ratio(chain, "response", law, routing, responses)
 
 
+def _by_class(mean: Callable[[Chain, np.ndarray, np.ndarray], Any]) -> Callable[..., Any]:
+    """The same mean over the jobs of the servers of each rate, slowest first."""
+
+    def means(chain: Chain, law: np.ndarray, routing: np.ndarray) -> Any:
+        rates = system_of(chain, "an average by class").service_rates
+        classes = np.unique(rates)
+        # A class that no job reaches has no mean.
+        with np.errstate(invalid="ignore"):
+            return np.stack(
+                [mean(chain, law, np.where(rates == rate, routing, 0.0)) for rate in classes],
+                axis=-1,
+            )
+
+    return means
+
+
 JOB_OBSERVABLES: dict[str, Callable[[Chain, np.ndarray, np.ndarray], Any]] = {
     "prob_wait": _prob_wait,
     "prob_loss": _prob_loss,
     "wait": _wait,
     "time_to_service": _wait,
     "response": _response,
+    "wait_by_class": _by_class(_wait),
+    "response_by_class": _by_class(_response),
 }

@@ -7,6 +7,8 @@ import scipy.sparse as sparse
 from scipy.sparse import csgraph
 from scipy.sparse.linalg import splu
 
+from .._elimination import stationary_law
+
 
 def recurrent_class(generator: sparse.csr_array, start: int) -> np.ndarray | None:
     """State numbers of the one closed class that `start` reaches, None if it reaches several.
@@ -56,19 +58,5 @@ class ReducedGenerator:
 
 
 def stationary_by_elimination(generator: sparse.csr_array) -> np.ndarray:
-    """The law pi with pi Q = 0 of a small irreducible chain, free of subtractions.
-
-    Grassmann, Taksar and Heyman: states are censored from the last one down; every entry keeps its
-    relative accuracy.  Cost O(S^3).  Source: [GrassmannTaksarHeyman1985].
-    """
-    rates = np.array(generator.toarray())
-    np.fill_diagonal(rates, 0.0)
-    size = rates.shape[0]
-    for last in range(size - 1, 0, -1):
-        rates[:last, last] /= rates[last, :last].sum()
-        rates[:last, :last] += np.outer(rates[:last, last], rates[last, :last])
-    law = np.zeros(size)
-    law[0] = 1.0
-    for state in range(1, size):
-        law[state] = law[:state] @ rates[:state, state]
-    return law / law.sum()
+    """The law pi with pi Q = 0 of a small irreducible chain, free of subtractions; cost O(S^3)."""
+    return stationary_law(generator.toarray())

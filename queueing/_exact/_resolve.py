@@ -30,15 +30,15 @@ def resolve_chain(subject: Any, policy: Any, *, max_length: int, max_states: int
         return build_paused_chain(subject, cap=cap)
     if not system.is_markov:
         raise ValueError(
-            f"service is {system.service!r}, so lengths are no Markov process; "
-            "give service=Exponential(), or simulate"
+            f"lengths are no Markov process, because {system.beyond_lengths}; or simulate"
         )
     if system.buffer is not None:
         cap = min(cap, system.buffer)
     if system.is_exchangeable:
         _check_size(StateSpace(system.num_servers, cap, True), limit)
     is_folded = system.is_exchangeable and is_symmetric(subject.policy, system, cap)
-    _check_size(StateSpace(system.num_servers, cap, is_folded), limit)
+    num_phases = subject.policy.num_phases(system)
+    _check_size(StateSpace(system.num_servers, cap, is_folded).with_phases(num_phases), limit)
     return build_system_chain(subject, cap=cap, is_folded=is_folded)
 
 

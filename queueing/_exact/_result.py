@@ -85,7 +85,8 @@ class ExactStationary:
             name: an observable of the package that a Markov state determines (`lengths`,
                 `lengths_ranked`, `gaps`, `scaled_gaps`, `total`, `imbalance`, `occupancy` from
                 level 1 up, `idle_servers`, `prob_tie`, `utilisation`, `throughput`, `prob_wait`,
-                `prob_loss`, `wait`, `response`, `time_to_service`, `messages_per_job`,
+                `prob_loss`, `wait`, `response`, `time_to_service`, `wait_by_class`,
+                `response_by_class` (by service rate, ascending), `messages_per_job`,
                 `tied_block_drift`), or one passed in `observe`.
 
         Returns:
@@ -97,7 +98,7 @@ class ExactStationary:
         """
         return mean_observable(self.chain, self.probabilities, name, self.observe)
 
-    def job_mean(self, name: str, *, policy: Policy) -> float:
+    def job_mean(self, name: str, *, policy: Policy) -> Any:
         """The mean of a job observable over a thin Poisson stream of its own, routed by `policy`.
 
         Poisson arrivals see the stationary law, and a server of rate mu with q jobs makes the next
@@ -105,7 +106,8 @@ class ExactStationary:
         `Marginal(JSQ(), rate=...)` the special class is `job_mean("wait", policy=JSQ())`.
 
         Arguments:
-            name: `prob_wait`, `prob_loss`, `wait`, `response` or `time_to_service`.
+            name: `prob_wait`, `prob_loss`, `wait`, `response`, `time_to_service`, or
+                `wait_by_class`, `response_by_class`.
             policy: how the jobs of this class are routed.
 
         Raises:
@@ -117,7 +119,8 @@ class ExactStationary:
             raise ValueError(f"name is {name!r}; give one of {', '.join(JOB_OBSERVABLES)}")
         system = system_of(self.chain, name)
         routing = routing_table(check_policy(policy, system), self.states, system)
-        return float(JOB_OBSERVABLES[name](self.chain, self.probabilities, routing))
+        value = JOB_OBSERVABLES[name](self.chain, self.probabilities, routing)
+        return float(value) if np.ndim(value) == 0 else value
 
     def prob(self, lengths_ranked: ArrayLike) -> np.ndarray:
         """The probability of ranked lengths.

@@ -51,6 +51,14 @@ class StateSpace:
         ranks = np.arange(self.num_servers)
         return self._binomials[ranks, lengths + ranks].sum(axis=-1)
 
+    def with_phases(self, num_phases: int) -> StateSpace:
+        """The same states once per phase of a policy; numbers then belong to the first phase."""
+        return self if num_phases == 1 else PhasedStateSpace(*self._settings, num_phases)
+
+    @property
+    def _settings(self) -> tuple[int, int, bool]:
+        return self.num_servers, self.cap, self.is_folded
+
     @cached_property
     def _binomials(self) -> np.ndarray:
         """(K, cap + K): entry [i - 1, c] is C(c, i), or S where that is more than any number."""
@@ -59,3 +67,20 @@ class StateSpace:
             [[min(comb(c, i), most) for c in range(width)] for i in range(1, self.num_servers + 1)],
             dtype=np.int64,
         )
+
+
+@dataclass(frozen=True)
+class PhasedStateSpace(StateSpace):
+    """Lengths with the phase of the policy: all in the first phase, then in the second ..."""
+
+    num_phases: int
+
+    @property
+    def num_states(self) -> int:
+        """Those of the lengths, times the phases."""
+        return StateSpace(*self._settings).num_states * self.num_phases
+
+    @cached_property
+    def states(self) -> np.ndarray:
+        """(S, K) int64, the lengths of state number s; the phase is s // (S / num_phases)."""
+        return np.tile(StateSpace(*self._settings).states, (self.num_phases, 1))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from .._policy import Policy
@@ -15,36 +17,80 @@ _TOLERANCE = 1e-12
 
 
 def build_system_chain(subject: Subject, *, cap: int, is_folded: bool) -> Chain:
-    """The chain of a system under its policy on lengths up to `cap`; cost O(S K^2)."""
+    """The chain of a system under its policy on lengths up to `cap`; cost O(S K^2 P^2).
+
+    A state is a vector of lengths and a phase of the policy; most policies have one phase.
+    """
     system, policy = subject.system, subject.policy
     assert isinstance(system, System) and policy is not None
-    space = StateSpace(system.num_servers, cap, is_folded)
-    states = space.states
-    routing = routing_table(policy, states, system)
-    if is_folded:
-        first, last = tied_blocks(states)
-    else:
-        first = last = np.broadcast_to(np.arange(system.num_servers), states.shape)
-    everyone = np.arange(space.num_states)
-    sources, targets, rates = [everyone[:0]], [everyone[:0]], [np.zeros(0)]
-    blocked = np.zeros(space.num_states)
-    for server, service_rate in enumerate(system.service_rates):
-        arrival = system.arrival_rate * routing[:, server]
-        fits = states[:, server] < cap
-        blocked += np.where(fits, 0.0, arrival)
-        moves = ((fits & (arrival > 0.0), arrival, last, 1),)
-        busy = (states[:, server] > 0) & (service_rate > 0.0)
-        moves += ((busy, np.full(space.num_states, service_rate), first, -1),)
-        for allowed, rate, moved, change in moves:
-            after = states[allowed].copy()
-            after[np.arange(after.shape[0]), moved[allowed, server]] += change
-            sources.append(everyone[allowed])
-            targets.append(space.numbers(after))
-            rates.append(rate[allowed])
+    lengths = StateSpace(system.num_servers, cap, is_folded)
+    num_phases = policy.num_phases(system)
+    moves = _Moves([], [], [])
+    routing, blocked = [], []
+    for phase in range(num_phases):
+        joint = phase_table(policy, lengths.states, phase, system)
+        routing.append(joint.sum(axis=2))
+        blocked.append(np.zeros(lengths.num_states))
+        for server, service_rate in enumerate(system.service_rates):
+            _add_departures(moves, lengths, phase, server, float(service_rate))
+            arrivals = system.arrival_rate * joint[:, server, :]
+            blocked[-1] += _add_arrivals(moves, lengths, phase, server, arrivals)
+    space = lengths.with_phases(num_phases)
+    blocked_rates = np.concatenate(blocked)
     if system.buffer is not None and cap >= system.buffer:
-        blocked[:] = 0.0
-    generator = assemble_generator(space.num_states, sources, targets, rates)
-    return Chain(subject, space, generator, routing, blocked)
+        blocked_rates[:] = 0.0
+    generator = assemble_generator(space.num_states, *moves)
+    return Chain(subject, space, generator, np.concatenate(routing), blocked_rates)
+
+
+class _Moves(NamedTuple):
+    """Transitions so far: the numbers of their states, phases included, and their rates."""
+
+    sources: list[np.ndarray]
+    targets: list[np.ndarray]
+    rates: list[np.ndarray]
+
+
+def _add_departures(
+    moves: _Moves, lengths: StateSpace, phase: int, server: int, service_rate: float
+) -> None:
+    busy = np.flatnonzero(lengths.states[:, server] > 0)
+    if service_rate > 0.0:
+        offset = phase * lengths.num_states
+        moves.sources.append(offset + busy)
+        moves.targets.append(offset + _moved(lengths, busy, server, -1))
+        moves.rates.append(np.full(busy.size, service_rate))
+
+
+def _add_arrivals(
+    moves: _Moves, lengths: StateSpace, phase: int, server: int, rates: np.ndarray
+) -> np.ndarray:
+    """Arrivals at one server with rates (S, P) by next phase; returns (S,) rates of the refused."""
+    fits = lengths.states[:, server] < lengths.cap
+    size = lengths.num_states
+    for following, rate in enumerate(rates.T):
+        accepted = np.flatnonzero(fits & (rate > 0.0))
+        moves.sources.append(phase * size + accepted)
+        moves.targets.append(following * size + _moved(lengths, accepted, server, 1))
+        moves.rates.append(rate[accepted])
+        if following != phase:
+            # A job that is refused moves the policy on all the same.
+            refused = np.flatnonzero(~fits & (rate > 0.0))
+            moves.sources.append(phase * size + refused)
+            moves.targets.append(following * size + refused)
+            moves.rates.append(rate[refused])
+    return np.where(fits, 0.0, rates.sum(axis=1))
+
+
+def _moved(lengths: StateSpace, states: np.ndarray, server: int, change: int) -> np.ndarray:
+    """The numbers of these states after a change at one server; folded ones stay ascending."""
+    after = lengths.states[states].copy()
+    column = np.full(states.size, server)
+    if lengths.is_folded:
+        first, last = tied_blocks(after)
+        column = (last if change > 0 else first)[:, server]
+    after[np.arange(states.size), column] += change
+    return lengths.numbers(after)
 
 
 def is_symmetric(policy: Policy, system: System, cap: int) -> bool:
@@ -53,6 +99,8 @@ def is_symmetric(policy: Policy, system: System, cap: int) -> bool:
     Tried on every ranked state of the space: tied servers have equal chances, and permuting the
     servers permutes the chances, for a swap, a rotation and the reversal.
     """
+    if policy.num_phases(system) > 1:
+        return False
     states = StateSpace(system.num_servers, cap, True).states
     routing = routing_table(policy, states, system)
     first, _ = tied_blocks(states)
@@ -78,16 +126,29 @@ def routing_table(policy: Policy, states: np.ndarray, system: System) -> np.ndar
         ValueError: the policy does not broadcast over states, or a row is no probability law.
     """
     routing = np.asarray(policy.routing_probabilities(states, system), dtype=np.float64)
-    if routing.shape != states.shape:
+    return _checked_table(policy, states, routing, states.shape)
+
+
+def phase_table(policy: Policy, states: np.ndarray, phase: int, system: System) -> np.ndarray:
+    """(S, K, P) joint laws of server and next phase, checked as in `routing_table`."""
+    joint = np.asarray(policy.phase_routing(states, phase, system), dtype=np.float64)
+    return _checked_table(policy, states, joint, (*states.shape, policy.num_phases(system)))
+
+
+def _checked_table(
+    policy: Policy, states: np.ndarray, table: np.ndarray, shape: tuple[int, ...]
+) -> np.ndarray:
+    if table.shape != shape:
         raise ValueError(
-            f"policy {policy!r} gave routing probabilities of shape {routing.shape} for lengths of "
-            f"shape {states.shape}; return one law per leading index, the same shape as lengths"
+            f"policy {policy!r} gave routing probabilities of shape {table.shape} for lengths of "
+            f"shape {states.shape}; return one law per leading index, of shape {shape}"
         )
-    is_law = np.all(routing >= 0.0, axis=1) & (np.abs(routing.sum(axis=1) - 1.0) <= 1e-9)
+    axes = tuple(range(1, table.ndim))
+    is_law = np.all(table >= 0.0, axis=axes) & (np.abs(table.sum(axis=axes) - 1.0) <= 1e-9)
     if not is_law.all():
         state = int(np.flatnonzero(~is_law)[0])
         raise ValueError(
-            f"policy {policy!r} gave {routing[state]} at lengths {states[state]}; "
+            f"policy {policy!r} gave {table[state]} at lengths {states[state]}; "
             "routing probabilities must be non-negative and sum to 1"
         )
-    return routing
+    return table

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._engine._inlined import inlined
 from .._system import System
 from ._law_kernel import choose_by_law, law_parameters
 
@@ -36,22 +37,48 @@ class RoutingLaw:
         )
 
 
+@inlined
+def no_update(queues, memory, server, level, up, numbers, names):
+    """What a policy does after a change of a length if it remembers nothing of it."""
+
+
+def no_memory(lengths: np.ndarray) -> np.ndarray:
+    """The memory of a policy that has none: one entry, so that there is something to point at."""
+    del lengths
+    return np.zeros(1, np.int64)
+
+
 class Kernel(NamedTuple):
     """A policy as compiled code.
 
+    All arrays reach the compiled functions as pointers, which have no shape.
+
     Attributes:
-        choose: numba function (queues, uniform, side, numbers, names) -> server, compiled with
-            `forceinline=True`.  `queues` is a `QueueView`; `uniform` a number in [0, 1) that is
-            this job's own; `side` the generator of further draws, `next_uniform(side)`.  All are
-            pointers, which have no shape.
+        choose: numba function (queues, uniform, side, numbers, names, memory) -> server, compiled
+            with `forceinline=True` and called once per arriving job.  `queues` is a `QueueView`;
+            `uniform` a number in [0, 1) that is this job's own; `side` the generator of further
+            draws, `next_uniform(side)`.
         numbers: (m,) float64, every number of the policy, so that one compilation serves all
             values.
         names: (m',) int64, every integer of the policy.
+        memory: (lengths) -> int64 array, one-dimensional and not empty: what the policy remembers
+            in a replica that starts at `lengths` (K,).  `choose` and `update` may change it.
+        update: numba function (queues, memory, server, level, up, numbers, names), compiled with
+            `forceinline=True` and called after each change of a length: `level` was the length of
+            `server`, up = 1 for an arrival and 0 for a departure; `queues` shows the state after.
+        uses_order: whether `choose` or `update` reads `queues.order`; if not, engines need not
+            keep the servers in order, and `queues.order` may be out of date.
+
+    Engines may fetch entry i of `memory` ahead of an event at server i: what belongs to servers
+    is best put first.
     """
 
     choose: Callable[..., Any]
     numbers: np.ndarray
     names: np.ndarray
+    memory: Callable[[np.ndarray], np.ndarray] = no_memory
+    update: Callable[..., Any] = no_update
+    uses_order: bool = True
 
 
 class Policy(ABC):
@@ -79,6 +106,32 @@ class Policy(ABC):
     def validate(self, system: System) -> None:
         """Refuse a system that the policy cannot serve, by a ValueError with the remedy."""
         del system
+
+    def mean_law(self, system: System) -> RoutingLaw | None:
+        """The law in the mean over what the policy remembers of earlier jobs; by default `law`."""
+        return self.law(system)
+
+    def num_phases(self, system: System) -> int:
+        """How many values the policy's memory beyond the lengths has; the first is its start."""
+        del system
+        return 1
+
+    def phase_routing(self, lengths: np.ndarray, phase: int, system: System) -> np.ndarray:
+        """The joint law of the server and the next phase, for a policy with several phases.
+
+        Arguments:
+            lengths: (..., K).
+            phase: the present one, from 0.
+            system: the system.
+        Returns: (..., K, P) probabilities.
+        """
+        del phase
+        return self.routing_probabilities(lengths, system)[..., None]
+
+    def sees_origins(self, system: System) -> bool:
+        """Whether the kernel looks at `queues.origin`, so that `law` says less than the kernel."""
+        del system
+        return False
 
     def law(self, system: System) -> RoutingLaw | None:
         """The routing law if ranks and servers' names determine it, else None."""

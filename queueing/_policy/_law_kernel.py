@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
 from .._engine._alias import alias_table, draw_alias
+from .._engine._inlined import inlined
 from .._engine._xoshiro import BELOW_ONE, next_uniform, uniform_index
 
 _HEADER = 2
 
 
-@numba.njit(forceinline=True)
-def choose_by_law(queues, uniform, side, numbers, names):
+@inlined
+def choose_by_law(queues, uniform, side, numbers, names, memory):
     """The server of one job: with probability numbers[0] by rank, else by name.  Cost O(1).
 
     A tie is broken by a uniform position within the tied block: positions inside a block carry the

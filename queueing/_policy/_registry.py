@@ -6,12 +6,18 @@ from typing import Any
 
 from .._system import System
 from ._base import Policy
+from ._idle_one_first import IdleOneFirst
+from ._jfsq import JFSQ
+from ._jiq import JIQ
 from ._jsq import JSQ
+from ._least_expected_work import LeastExpectedWork
 from ._marginal import Marginal
+from ._nearest import Nearest
 from ._power_of_d import PowerOfD
 from ._random import Random
 from ._rank_based import RankBased
 from ._rate_proportional import RateProportional
+from ._round_robin import RoundRobin
 
 POLICIES: dict[str, type[Policy]] = {
     "Random": Random,
@@ -19,6 +25,12 @@ POLICIES: dict[str, type[Policy]] = {
     "JSQ": JSQ,
     "PowerOfD": PowerOfD,
     "RankBased": RankBased,
+    "JFSQ": JFSQ,
+    "JIQ": JIQ,
+    "IdleOneFirst": IdleOneFirst,
+    "RoundRobin": RoundRobin,
+    "LeastExpectedWork": LeastExpectedWork,
+    "Nearest": Nearest,
     "Marginal": Marginal,
 }
 

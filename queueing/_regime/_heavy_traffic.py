@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import sqrt
+from math import isinf, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -111,12 +111,21 @@ class HeavyTraffic(Regime):
                 f"{rates[unstable[0]]:.6g}, so the upper ranks run away and there is no "
                 "stationary law; send less to the upper ranks, lower b or raise slack"
             )
-        return rates / (self._variance / 2.0)
+        return rates / (self._finite_variance() / 2.0)
 
     @property
     def _variance(self) -> float:
         """Per particle and unit of time: 1 from Poisson arrivals, c_s^2 from services."""
         return 1.0 + self.service.scv
+
+    def _finite_variance(self) -> float:
+        """`_variance`, refused where it is infinite."""
+        if isinf(self._variance):
+            raise ValueError(
+                f"service is {self.service!r}, whose scv is infinite, so that there is no such "
+                "limit; give a law with two moments, or simulate"
+            )
+        return self._variance
 
     def stationary_start(self) -> RoundedExponentialStart:
         """Q_(k) = floor(E_1 + ... + E_k), E_k of rate lambda_k/sqrt(n), see `gap_rates`.
@@ -157,7 +166,9 @@ class HeavyTraffic(Regime):
                 "particles: give that, or None"
             )
         drifts = -(self.slack + self.b) / count + self.b * self.probs_by_rank
-        return RankDiffusion(drifts=drifts, variances=np.full(count, self._variance), floor=True)
+        return RankDiffusion(
+            drifts=drifts, variances=np.full(count, self._finite_variance()), floor=True
+        )
 
     def limit_law(self, num_gaps: int | None = None) -> ProductExponential:
         """The stationary law of the limit's gaps: independent Exp(lambda_k), see `gap_rates`.
@@ -192,8 +203,10 @@ def heavy_traffic(
 
     K servers of rate n receive K n - v sqrt(n) jobs per unit of time; of these b sqrt(n) go to
     rank k with probability p_k, the rest to a server at random.  Ranked queues over sqrt(n) tend
-    to the diffusion with drift -(v + b)/K + b p_k at rank k, variance 2 and a floor at 0; for
-    v > 0 its gaps are independent Exp((K-k+1)(v+b)/K - b sum_{i >= k} p_i).
+    to the diffusion with drift -(v + b)/K + b p_k at rank k, variance 1 + c_s^2 (2 if services are
+    exponential) and a floor at 0; for v > 0 its gaps are independent Exp(lambda_k) with
+
+        lambda_k = ((K-k+1)(v+b)/K - b sum_{i >= k} p_i) / ((1 + c_s^2)/2) .
 
     Arguments:
         num_servers: K, int >= 1.
@@ -202,7 +215,8 @@ def heavy_traffic(
         b: strength of the marginal stream, >= 0, at most all arrivals.
         rank_probs: (K,) law p of the rank that a marginal job joins, the shortest first;
             None: all to the shortest.
-        service: law of a service time (mean 1), exponential if None.
+        service: law of a service time (mean 1) with scv c_s^2, the same at all servers;
+            exponential if None.
 
     Returns:
         The regime.
