@@ -17,7 +17,7 @@ from ._engine import choose_engine
 from ._ensemble import check_num_ranks, describe, open_store, plan_ensemble
 from ._initial import resolve_initial
 from ._job_quantiles import grouped_histograms, num_histograms
-from ._long_run_task import FLOW, HISTOGRAM, SERIES, WEIGHT, LongRunTask
+from ._long_run_task import FLOW, HISTOGRAM, SERIES, WEIGHT, LongRunTask, window_length
 from ._observables import JOB_DIMS, STATE_DIMS, check_observe
 from ._results import QUANTILE_NAMES, LongRun, UnstableError
 from ._sampling_plan import SamplingPlan
@@ -96,9 +96,9 @@ def long_run(
     exact.  "leap" averages the states that arrivals by rank find, which see time averages (PASTA).
     """
     subject = resolve_subject(system_or_regime, policy)
-    chosen = choose_engine(engine, subject)
     length = check_positive("horizon", horizon, remedy="a finite time > 0, warm-up included")
     cut = _check_warmup(warmup, length)
+    chosen = choose_engine(engine, subject, window_length(length, cut))
     ensemble = plan_ensemble(
         replicas=replicas,
         chunk=chunk,
@@ -137,7 +137,6 @@ def long_run(
         num_ranks=check_num_ranks(num_ranks, subject.num_servers),
         num_histograms=num_histograms(len(ensemble.indices)),
     )
-    chosen.check_windows(subject, task.window)
     task.check_memory(len(ensemble.indices))
     attrs = {
         **describe(subject, ensemble),

@@ -33,6 +33,13 @@ FLOW = (
 )
 
 
+def window_length(horizon: float, warmup: float | None) -> float:
+    """The length of the windows that an engine averages over; `warmup` is None for MSER-5."""
+    if warmup is None:
+        return horizon / (NUM_BATCHES * _WINDOWS_PER_BATCH)
+    return (horizon - warmup) / NUM_BATCHES
+
+
 @dataclass(frozen=True, eq=False)
 class LongRunTask:
     """What every replica does: a warm-up that is not averaged, then equal batches.
@@ -63,8 +70,7 @@ class LongRunTask:
     @property
     def window(self) -> float:
         """The length of the windows that an engine averages over."""
-        batch = (self.horizon - self.warmup) / NUM_BATCHES
-        return batch / _WINDOWS_PER_BATCH if self.mser5 else batch
+        return window_length(self.horizon, None if self.mser5 else self.warmup)
 
     def prepare(self) -> None:
         """Compile once, before threads start."""

@@ -107,6 +107,7 @@ def test_at_a_floor_and_with_symmetric_collisions_it_tends_to_the_known_law():
     assert np.any(np.abs(coarse.value[0] - mean) > 0.03 * mean + 4.9 * coarse.std_error[0])
 
 
+@pytest.mark.slow
 def test_a_replica_is_the_same_in_any_batch():
     def run(count, **options: Any):
         return atlas.simulate(

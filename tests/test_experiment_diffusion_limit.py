@@ -41,6 +41,7 @@ def test_wrong_queues_fail(name):
     assert failed(claims(compared(name)))
 
 
+@pytest.mark.slow
 def test_a_projected_floor_fails():
     """Oracle and rates as above; at this step the projected lowest rank is 9 % low."""
     assert failed(claims(compared("sound", atlas.ProjectedEuler)))

@@ -37,6 +37,7 @@ def test_the_right_system_passes():
     assert failures(queueing.extreme_congestion) == set()
 
 
+@pytest.mark.slow
 def test_a_slack_5_percent_off_fails():
     """As above: the mean queue is 6 % off and the idle servers 10 %, both at n = 4."""
     assert "P0.10" in failures(with_more_slack)

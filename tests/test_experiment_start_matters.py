@@ -59,6 +59,7 @@ def test_a_projected_floor_fails():
     assert not holds(Subject(scheme=atlas.ProjectedEuler))
 
 
+@pytest.mark.slow
 def test_a_law_that_stays_is_no_departure():
     """The claim that a start is left fails of a start in the law itself."""
     kept = keep(SETTINGS, Subject(), SETTINGS.family_a[0], key=1)

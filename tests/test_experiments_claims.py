@@ -45,6 +45,7 @@ def test_a_projected_floor_fails(monkeypatch):
     assert not judge(distances)[0].holds
 
 
+@pytest.mark.slow
 def test_a_push_on_the_second_rank_fails(monkeypatch, sound):
     """As above; with the drift b on the wrong rank the lowest gap shrinks, the second grows."""
 

@@ -20,6 +20,7 @@ def test_bias_is_that_of_the_table(step, second_gap):
     assert abs(bias[1] - splitting) > allowed
 
 
+@pytest.mark.slow
 def test_sorted_and_unsorted_particles_have_the_same_law():
     """Ranks of the prediction by index, where the drift has the Atlas form, and by sorting, which
     regulators need: equal means of 1e5 replicas, z = 4.9 (1e-6), detecting 3 %."""

@@ -46,6 +46,7 @@ def test_equal_names_leave_the_product_law():
     np.testing.assert_allclose(same.quantile([0.2, 0.9]), alone.quantile([0.2, 0.9]))
 
 
+@pytest.mark.slow
 def test_functions_of_the_mixture_fit_together():
     probs = np.array([[0.05], [0.5], [0.99]])
     np.testing.assert_allclose(LAW.cdf(LAW.quantile(probs)), np.broadcast_to(probs, (3, 2)))

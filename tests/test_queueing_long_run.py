@@ -287,3 +287,22 @@ def test_queues_that_grow_for_ever_have_no_averages(subject, policy, message):
 def test_leaps_that_are_hardly_seen_are_refused():
     with pytest.raises(ValueError, match="special arrivals find, of which about"):
         queueing.long_run(_P0, horizon=1.0, seed=1, engine="leap")
+
+
+@pytest.mark.parametrize(("n", "horizon"), [(100, 100.0), (1000, 1.0), (16, 0.5)])
+def test_auto_takes_events_where_windows_are_short_for_leaps(n, horizon):
+    regime = queueing.extreme_congestion(n=n, a=2.0, b=1.0)
+    settings = {"horizon": horizon, "initial": "stationary", "seed": 1, "progress": False}
+    run = queueing.long_run(regime, **settings)
+    assert run.attrs["engine"] == "markov"
+    assert np.isfinite(run.estimate("lengths_ranked").value).all()
+    with pytest.raises(ValueError, match="raise horizon, or use engine='markov'"):
+        queueing.long_run(regime, engine="leap", **settings)
+
+
+def test_auto_leaps_where_windows_are_long_or_events_too_many():
+    small = queueing.extreme_congestion(n=100, a=2.0, b=1.0)
+    assert queueing.long_run(small, horizon=2e4, seed=1, progress=False).attrs["engine"] == "leap"
+    large = queueing.extreme_congestion(n=100_000, a=2.0, b=1.0)
+    with pytest.raises(ValueError, match="raise horizon"):
+        queueing.long_run(large, horizon=1.0, seed=1, progress=False)

@@ -96,6 +96,7 @@ class Engine(ABC):
         del horizon, violation_budget, num_threads
         return self
 
-    def check_windows(self, subject: Subject, duration: float) -> None:
-        """Refuse windows too short to average over, by a ValueError with the remedy."""
+    def window_refusal(self, subject: Subject, duration: float) -> str | None:
+        """Why windows of that length are too short to average over; None if they are not."""
         del subject, duration
+        return None

@@ -36,15 +36,16 @@ class LeapEngine(Engine):
         """Refuses buffers, other services, and policies that look at the state otherwise."""
         return leap_refusal(subject)
 
-    def check_windows(self, subject: Subject, duration: float) -> None:
-        """Refuse windows in which hardly any special arrival looks at the state."""
+    def window_refusal(self, subject: Subject, duration: float) -> str | None:
+        """Refuses windows in which hardly any special arrival looks at the state."""
         looks = special_rate(subject) * duration / _stride(subject.num_servers)
-        if looks < _MIN_LOOKS:
-            raise ValueError(
-                f"engine 'leap' averages over the states that special arrivals find, of which about"
-                f" {looks:.3g} are looked at in each of the windows of length {duration:.6g}, less "
-                f"than {_MIN_LOOKS:g}; raise horizon, or use engine='markov'"
-            )
+        if looks >= _MIN_LOOKS:
+            return None
+        return (
+            f"engine 'leap' averages over the states that special arrivals find, of which about"
+            f" {looks:.3g} are looked at in each of the windows of length {duration:.6g}, less "
+            f"than {_MIN_LOOKS:g}; raise horizon, or use engine='markov'"
+        )
 
     def prepare(self, subject: Subject, plan: SamplingPlan | None) -> Any:
         """A function (lengths, sequence) -> Run."""

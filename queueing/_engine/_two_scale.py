@@ -10,7 +10,7 @@ import numpy as np
 
 from ._base import Engine, Run, Window
 from ._leap_subject import LeapSubject, classes_of, leap_refusal, leap_subject, top_rank
-from ._two_scale_average import Looks, check_looks, num_ranks_in_sight
+from ._two_scale_average import Looks, looks_refusal, num_ranks_in_sight
 from ._two_scale_near import MAX_RANKS, make_sight
 from ._two_scale_pieces import Pieces, make_pieces
 from ._two_scale_steps import MacroSteps, StepRules
@@ -79,9 +79,9 @@ class TwoScaleEngine(Engine):
             )
         return None
 
-    def check_windows(self, subject: Subject, duration: float) -> None:
-        """Refuse windows in which hardly any special arrival looks at the lowest ranks."""
-        check_looks(subject, duration)
+    def window_refusal(self, subject: Subject, duration: float) -> str | None:
+        """Refuses windows in which hardly any special arrival looks at the lowest ranks."""
+        return looks_refusal(subject, duration)
 
     def prepare(self, subject: Subject, plan: SamplingPlan | None) -> Any:
         """A function (lengths, sequence) -> Run."""

@@ -29,15 +29,16 @@ def num_ranks_in_sight(top_rank: int, num_servers: int) -> int:
     return max(top_rank, min(_IN_SIGHT, num_servers)) if top_rank > 0 else 0
 
 
-def check_looks(subject: Subject, duration: float) -> None:
-    """Refuse windows with hardly any special arrival."""
+def looks_refusal(subject: Subject, duration: float) -> str | None:
+    """Why windows with hardly any special arrival are refused; None for others."""
     arrivals = special_rate(subject) * duration
-    if 0.0 < arrivals < _MIN_ARRIVALS:
-        raise ValueError(
-            f"engine 'two_scale' averages low ranks over the states that special arrivals find, "
-            f"about {arrivals:.3g} in each of the windows of length {duration:.6g}, less than "
-            f"{_MIN_ARRIVALS:g}; raise horizon, or use engine='markov'"
-        )
+    if not 0.0 < arrivals < _MIN_ARRIVALS:
+        return None
+    return (
+        f"engine 'two_scale' averages low ranks over the states that special arrivals find, "
+        f"about {arrivals:.3g} in each of the windows of length {duration:.6g}, less than "
+        f"{_MIN_ARRIVALS:g}; raise horizon, or use engine='markov'"
+    )
 
 
 class Looks:
