@@ -87,9 +87,10 @@ class BatchedEngine(Engine):
         make = _CountBatch if has_counts(subject, law) else _LeapBatch
         return lambda lengths, seed, replicas: make(subject, law, lengths, seed, replicas)
 
-    def check_windows(self, subject: Subject, duration: float) -> None:
-        """Refuse to average: only snapshots are taken."""
-        raise ValueError(
+    def window_refusal(self, subject: Subject, duration: float) -> str | None:
+        """Refuses to average: only snapshots are taken."""
+        del subject, duration
+        return (
             "engine 'batched' takes snapshots only; use simulate, or another engine such as 'auto'"
         )
 
