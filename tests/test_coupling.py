@@ -50,7 +50,7 @@ class TestCoupling:
 
     @pytest.mark.parametrize(
         ("scheme", "factor"),
-        [(atlas.Splitting, 2)]
+        [pytest.param(atlas.Splitting, 2, marks=pytest.mark.slow)]
         + [pytest.param(scheme, 3, marks=pytest.mark.slow) for scheme in COUPLED],
     )
     def test_coupled_runs_have_the_law_of_uncoupled_ones(self, scheme, factor):
@@ -93,6 +93,7 @@ class TestFreeTruncation:
         kept = run(model=model, num_ranks=60, replicas=200, times=[0.5], throw=False)
         assert "raise num_particles" in kept.result
 
+    @pytest.mark.slow
     def test_the_bound_covers_what_truncation_does(self):
         """Same noise with 12 and 48 particles: where a path of the three lowest ranks differs, a
         particle left out was there. The bound must exceed that fraction and not be absurd."""

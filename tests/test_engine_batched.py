@@ -45,6 +45,7 @@ def leapt():
     return simulate(UNLIKE, THIN, initial=[2, 0, 1])
 
 
+@pytest.mark.slow
 def test_leaps_have_the_exact_law_of_all_servers_together(leapt, monkeypatch):
     """Oracle: uniformisation, 8192 states after 2 units of time, about 60 cells of lengths by
     server, chi-square, false-fail rate 1e-6: detects 8 % of a cell of 5 %. Lengths cut at 0 at the

@@ -53,7 +53,7 @@ def run_program(folder: Path, moment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("moment", ["task", "replace"])
+@pytest.mark.parametrize("moment", [pytest.param("task", marks=pytest.mark.slow), "replace"])
 def test_a_killed_run_goes_on_to_the_same_result(tmp_path, moment):
     killed = run_program(tmp_path / "killed", moment)
     assert killed.returncode == -signal.SIGKILL, killed.stderr

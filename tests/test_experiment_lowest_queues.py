@@ -30,6 +30,7 @@ def failures(regime) -> set[str]:
     return {verdict.claim.id for verdict in verdicts if not verdict.holds}
 
 
+@pytest.mark.slow
 def test_the_right_system_passes():
     """Oracle: identities, laws of the limit. False-fail rate 1e-4 by the frame's rule, at this
     fixed seed none. Detects 3 % of the mean queue and 6 % of the idle servers at n = 4.

@@ -48,6 +48,7 @@ def test_a_projected_floor_fails():
     assert wrong and not any("exact" in quantity for quantity in wrong)
 
 
+@pytest.mark.slow
 def test_what_is_injected_is_what_is_run():
     """A tiny run: every claim is made, paths start together, and rows and notes are there."""
     outcome = quickstart.run(TINY, seed=2)

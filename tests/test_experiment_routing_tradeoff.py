@@ -29,6 +29,7 @@ def failures(regime) -> set[str]:
     return {verdict.claim.id for verdict in verdicts if not verdict.holds}
 
 
+@pytest.mark.slow
 def test_the_right_system_passes():
     """Oracle: identities, Little's law. False-fail rate 1e-4 by the frame's rule, at this fixed
     seed none. Detects 3 % of the mean queue.

@@ -54,6 +54,7 @@ def test_a_push_on_the_second_rank_fails():
     assert not holds(Subject(model=second_rank, scheme=atlas.BridgeEuler))
 
 
+@pytest.mark.slow
 def test_a_projected_floor_fails():
     """As above: the lowest gap is 15 % too small, more than its coupled bias accounts for."""
     assert not holds(Subject(scheme=atlas.ProjectedEuler))

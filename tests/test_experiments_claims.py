@@ -35,6 +35,7 @@ def test_the_product_law_is_kept_and_a_law_5_percent_off_is_not(sound):
         assert mean_claims_hold(scaled) == [False, False]
 
 
+@pytest.mark.slow
 def test_a_projected_floor_fails(monkeypatch):
     """As above; the lowest gap of the projection is 8 % off, while its coupled bias is known."""
     monkeypatch.setattr(atlas, "Splitting", atlas.ProjectedEuler)

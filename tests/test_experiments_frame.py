@@ -359,6 +359,7 @@ def test_a_power_law_is_found_again_with_its_correction(exponent, slope):
         assert fit_power_law(x, y, 1e-6 * np.ones(5)).misfit > 35
 
 
+@pytest.mark.slow
 def test_the_error_of_an_exponent_is_that_of_its_scatter():
     """Oracle: the scatter of 2000 fits to data with known, correlated errors.
 

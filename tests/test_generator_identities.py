@@ -69,6 +69,7 @@ def test_a_common_shift_changes_nothing_without_a_floor():
     assert one.value == pytest.approx(float(other.value), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_it_measures_bias_where_no_law_is_known():
     """Unequal variances without affinity: no closed form. BridgeEuler at step .2 is caught at
     z = 4.9 (1e-6), and its defect falls by half at half the step; extrapolated, it is within

@@ -93,6 +93,7 @@ def test_orders_and_gaps_stay_in_law(scheme, bias):
     assert np.all(np.abs(gaps.value - LAW.mean) < bias * LAW.mean + 4.9 * gaps.std_error)
 
 
+@pytest.mark.slow
 def test_a_floor_and_equal_variances_have_a_mixture_too():
     """Reversible, so its density is exp((2/sigma^2) sum (g_k x_(k) + gamma_i x_i)). 1e5 replicas,
     z = 4.9 (1e-6) and 2 % of bias; the product without name drifts is rejected."""

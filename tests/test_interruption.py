@@ -46,6 +46,7 @@ print(count)
 
 
 class TestInterruption:
+    @pytest.mark.slow
     def test_a_killed_run_goes_on_to_the_same_result(self, tmp_path):
         store = tmp_path / "store"
         environment = dict(os.environ, PYTHONPATH=os.getcwd(), JAX_PLATFORMS="cpu")

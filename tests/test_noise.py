@@ -107,6 +107,7 @@ def test_noise_does_not_repeat_at_late_steps():
         assert not np.any(late[k] == late[k + 1])
 
 
+@pytest.mark.slow
 def test_both_precisions_see_the_same_noise():
     single = np.asarray(make_noise(range(256), 64).normals(2))
     with jax.enable_x64(True):

@@ -190,7 +190,14 @@ def _join_idle(queues, uniform, side, numbers, names, memory):
     return queues.order[uniform_index(uniform, num_idle)]
 
 
-@pytest.mark.parametrize("policy", [_JoinIdle(), Marginal(_JoinIdle(), fraction=0.3)], ids=repr)
+@pytest.mark.parametrize(
+    "policy",
+    [
+        pytest.param(_JoinIdle(), marks=pytest.mark.slow),
+        Marginal(_JoinIdle(), fraction=0.3),
+    ],
+    ids=repr,
+)
 def test_a_new_policy_needs_one_file_only(policy):
     """Its compiled rule runs in the event loop, alone or as a stream, and agrees with the oracle.
 

@@ -79,7 +79,8 @@ def test_the_flow_is_that_of_blocks_that_meet(num_particles):
 
 @pytest.mark.parametrize(
     ("num_particles", "floor"),
-    [(1, True), (2, False), (3, True), (4, False), (5, True), (8, False), (13, True), (40, False)],
+    [(1, True), (2, False), (3, True), (8, False), (40, False)]
+    + [pytest.param(*case, marks=pytest.mark.slow) for case in ((4, False), (5, True), (13, True))],
 )
 def test_the_flow_is_isotonic_regression(num_particles, floor):
     """From sparse to crowded columns, so that blocks have from one rank to all; and ties."""
@@ -97,6 +98,7 @@ def test_the_flow_is_isotonic_regression(num_particles, floor):
         np.testing.assert_allclose(run_flow(model, columns, 0.2), expected, atol=3e-6)
 
 
+@pytest.mark.slow
 def test_blocks_wider_than_the_window_are_found():
     """One wide block at each place among 24 calm ranks; a window alone would miss it by far."""
     count = 24
@@ -194,6 +196,7 @@ def test_splitting_has_a_small_bias_under_general_drifts():
     assert np.any(np.abs(bias) > 0.006 + 4.9 * error)
 
 
+@pytest.mark.slow
 def test_regulators_balance_general_drifts():
     """E l(t) = -R^{-1} (mu t - E z(t) + E z(0)), exactly; 2e4 replicas, z = 4.9 (1e-6), and pushes
     5 % larger are rejected."""

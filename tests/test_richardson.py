@@ -32,6 +32,7 @@ def test_the_bias_is_gone_and_the_error_covers_it(scheme):
     np.testing.assert_allclose(result.estimate.value, finest)
 
 
+@pytest.mark.slow
 def test_a_wrong_exponent_leaves_more():
     """Exponent 3 for BridgeEuler hardly corrects: remaining tells, by more than ten errors."""
     right = extrapolate(atlas.BridgeEuler(step=0.2))

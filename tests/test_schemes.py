@@ -41,7 +41,7 @@ def test_bias_at_step_one_tenth_is_that_of_the_table(scheme, bias):
     [
         TABLE_MODEL,
         atlas.reflected_atlas(2, 1.2, 0.5),
-        atlas.reflected_atlas(3, 1.0, 0.9),
+        pytest.param(atlas.reflected_atlas(3, 1.0, 0.9), marks=pytest.mark.slow),
         atlas.reflected_atlas(16, 1.5, 0.3),
         pytest.param(atlas.reflected_atlas(16, 1.5, 1.0, "prelimit"), marks=pytest.mark.slow),
     ],
@@ -154,7 +154,9 @@ def test_splitting_has_weak_order_three_halves_on_one_particle():
     ("scheme", "gap", "steps", "replicas", "low", "high"),
     [
         (atlas.ProjectedEuler, 0, (0.1, 0.05, 0.025), 200_000, 0.3, 0.7),
-        (atlas.BridgeEuler, 3, (0.2, 0.1, 0.05), 300_000, 0.75, 1.15),
+        pytest.param(
+            atlas.BridgeEuler, 3, (0.2, 0.1, 0.05), 300_000, 0.75, 1.15, marks=pytest.mark.slow
+        ),
         (atlas.Splitting, 3, (0.2, 0.1, 0.05), 800_000, 1.15, 1.7),
     ],
 )
