@@ -14,7 +14,7 @@ NUM_PARTICLES, NUM_REPLICAS, STEP = 128, 1024, 0.02
 
 
 def _cases(quick: bool) -> list[Case]:
-    num_steps = 100 if quick else 1000
+    num_steps = 600 if quick else 1000
     model = atlas.reflected_atlas(NUM_PARTICLES, a=2.0, b=1.0)
     work = float(NUM_PARTICLES * NUM_REPLICAS * num_steps)
 
