@@ -6,8 +6,8 @@ after 16 units of time with 4 particles (the closure keeps the law of the lowest
 number of particles, and few particles forget their start soon). Cost is time per particle and unit
 of simulated time.
 
-Against: Euler with projection in diffrax, driven by `VirtualBrownianTree`, and the scan that one
-would write by hand in JAX, with its default generator.
+Against: Euler with projection in diffrax, driven by either of its Brownian paths, and the loops
+that one would write by hand in JAX, with its default generator, and in NumPy.
 """
 
 import diffrax
@@ -67,6 +67,24 @@ def _hand_written_scan(step: float, num_steps: int, replicas: int):
     return lambda: scan(start, jax.random.key(0)).block_until_ready()
 
 
+def _numpy_loop(step: float, num_steps: int, replicas: int):
+    start, everyone = _start(replicas), np.arange(replicas)
+    scale = np.float32(np.sqrt(2 * step))
+
+    def loop():
+        generator = np.random.default_rng(0)
+        positions = start.copy()
+        for _ in range(num_steps):
+            lowest, highest = positions.argmin(axis=1), positions.argmax(axis=1)
+            positions[everyone, lowest] += np.float32(B * step)
+            positions[everyone, highest] -= np.float32(A * step)
+            positions += scale * generator.standard_normal(positions.shape, np.float32)
+            np.maximum(positions, 0, out=positions)
+        return positions
+
+    return loop
+
+
 class _ProjectedEuler(diffrax.Euler):
     """diffrax's Euler, its result projected to the floor."""
 
@@ -75,11 +93,19 @@ class _ProjectedEuler(diffrax.Euler):
         return jnp.maximum(y1, 0), *rest
 
 
-def _diffrax_euler(step: float, num_steps: int, replicas: int):
+def _brownian_tree(step: float, key) -> diffrax.AbstractBrownianPath:
+    return diffrax.VirtualBrownianTree(0.0, HORIZON, step / 2, (NUM_PARTICLES,), key)
+
+
+def _unsafe_path(step: float, key) -> diffrax.AbstractBrownianPath:
+    return diffrax.UnsafeBrownianPath((NUM_PARTICLES,), key)
+
+
+def _diffrax_euler(make_path, step: float, num_steps: int, replicas: int):
     scale = np.float32(np.sqrt(2.0))
 
     def solve(start, key):
-        path = diffrax.VirtualBrownianTree(0.0, HORIZON, step / 2, (NUM_PARTICLES,), key)
+        path = make_path(step, key)
         terms = diffrax.MultiTerm(
             diffrax.ODETerm(lambda t, y, args: _drift(y)),
             # Diagonal noise: one scale for each particle's own Brownian motion.
@@ -123,11 +149,15 @@ def _cases(quick: bool) -> list[Case]:
         return Case(f"{name}, step {step:.3g}", run, NUM_PARTICLES * batch * steps * step, **bounds)
 
     scan = _hand_written_scan(fine, 200, 1024)
-    tree = _diffrax_euler(fine, 50, 64)
+    by_numpy = _numpy_loop(fine, 50, 1024)
+    tree = _diffrax_euler(_brownian_tree, fine, 50, 64)
+    unsafe = _diffrax_euler(_unsafe_path, fine, 50, 64)
     return [
         per_time("atlas.Splitting", splitting, coarse, num_steps, 2048),
         per_time("JAX scan by hand", scan, fine, 200, 1024, at_least=200),
+        per_time("NumPy loop by hand", by_numpy, fine, 50, 1024),
         per_time("diffrax Euler, VirtualBrownianTree", tree, fine, 50, 64, at_least=5000),
+        per_time("diffrax Euler, UnsafeBrownianPath", unsafe, fine, 50, 64),
     ]
 
 
