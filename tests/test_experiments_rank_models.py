@@ -100,7 +100,7 @@ def test_an_order_that_a_scheme_has_not_fails():
     """ProjectedEuler claims order 1 at a floor, where it has 1/2; false-fail rate 1e-4 by the
     frame's rule, and its own order holds."""
     problem = table.problems()[0]
-    settings = rank_bias.Settings(replicas=2**14, problems=(problem.name,))
+    settings = rank_bias.Settings(replicas=2**17, problems=(problem.name,))
     trial = problem.trials[0]
     wrong = replace(trial, case=replace(trial.case, order=1.0))
 
