@@ -224,15 +224,16 @@ def test_what_it_cannot_do_is_refused(make, message):
 
 @pytest.mark.slow
 def test_gap_laws_of_many_particles_at_the_floor_and_at_the_top():
-    """Oracle: the product law, 2e4 particles, float64, by chance from their own law. 200 gaps at
+    """Oracle: the product law, 2e4 particles, float64, started in their own law. 200 gaps at
     each end, 10 replicas, 5 times 20 units apart, one KS test each end (p > 1e-6, detects .03 of
     the law) but for the three gaps next to each end, which have the bias of the step (Exp(a - b)
     and the last are tested by their means within 2 %). Gaps of Exp(1.8) are rejected."""
     num_particles = 20_000
     model = atlas.reflected_atlas(num_particles, 2.0, 1.0)
     scheme = atlas.TwoScaleSplitting(step=0.02)
-    solution = run(model, scheme, times=20.0 * np.arange(1, 6), replicas=10)
-    assert solution.attrs["macro_step"] > 1 and solution.attrs["dtype"] == "float64"
+    times = 20.0 * np.arange(1, 6)
+    solution = run(model, scheme, times=times, replicas=10, dtype="float64")
+    assert solution.attrs["macro_step"] > 1
     gaps = solution.gaps.reshape(-1, num_particles)
     for ends in (gaps[:, 3:203], gaps[:, -203:-3]):
         assert stats.kstest(ends.ravel(), stats.expon(scale=1 / 2).cdf).pvalue > 1e-6
