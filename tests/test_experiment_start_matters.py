@@ -49,6 +49,7 @@ def test_a_density_5_percent_off_fails():
     assert not holds(Subject(model=more_slack))
 
 
+@pytest.mark.slow
 def test_a_push_on_the_second_rank_fails():
     """As above: the lowest gap shrinks, the second grows."""
     assert not holds(Subject(model=second_rank, scheme=atlas.BridgeEuler))

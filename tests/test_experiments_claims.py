@@ -23,6 +23,7 @@ def sound() -> runs.Run:
     return runs.measure(SETTINGS, "stationary", 8, 2.0, key=1)
 
 
+@pytest.mark.slow
 def test_the_product_law_is_kept_and_a_law_5_percent_off_is_not(sound):
     """Oracle: the product law. False-fail rate 1e-4 by the frame's rule, at this fixed seed none.
 
