@@ -1,9 +1,10 @@
 """Means of long runs with exact identities of the chain as control variates.
 
-In stationarity four drifts vanish whatever the number of servers K: those of the total S, of the
-sum of squares, of S^2, and of the jobs above each rank. A run of finite length is off each of them
-by about as much as it is off its own means, so their averages, whose means are 0, tell most of the
-error of the others: what is left of the variance is a fifth (gaps) to a hundredth (total).
+In stationarity these drifts vanish whatever the number of servers K: those of the total S, of
+S^2, and of the jobs above each rank. A run of finite length is off each of them by about as much as
+it is off its own means, so their averages, whose means are 0, tell much of the error of the others.
+The drift of the sum of squares is left out: it takes the routing for granted, and with it the mean
+total would be that of the rule in question whatever jobs do.
 """
 
 from __future__ import annotations
@@ -22,28 +23,25 @@ def identity_controls(
 ) -> np.ndarray:
     r"""Averages of each replica whose exact means are 0.
 
-        (mu - lambda) S - K lambda - beta - sum_k beta_k Q_(k)      sum of squares
         (K mu - Lambda) S - Lambda - mu S I                          S^2, any policy
         mu I - (K mu - Lambda)                                       S
         drift of the jobs above rank k, k = 1 ... K-1                ties included
 
     Arguments:
         run: a long run with all ranks.
-        streams: lambda, beta_k and mu as theory has them; Lambda = K lambda + beta.
+        streams: their total Lambda and mu are used, which do not depend on the rule.
         total_times_idle: time average of S I, I the number of idle servers, (replica,).
 
     Returns:
-        Shape (replica, control). Source: our derivation, see `queueing.second_moment_identity`.
+        Shape (replica, control). Source: our derivation, see `queueing.tied_block_drift`.
     """
-    mu, uniform, by_rank = streams.service_rate, streams.uniform_rate, streams.rank_rates
-    count = streams.num_servers
-    arrivals = count * uniform + by_rank.sum()
-    total, ranked = run.values("total"), run.values("lengths_ranked")
-    squares = (mu - uniform) * total - arrivals - ranked @ by_rank
+    mu, count = streams.service_rate, streams.num_servers
+    arrivals = count * streams.uniform_rate + streams.rank_rates.sum()
+    total = run.values("total")
     square_of_total = (count * mu - arrivals) * total - arrivals - mu * total_times_idle
     idle = mu * run.values("idle_servers") - (count * mu - arrivals)
     drifts = run.values("tied_block_drift")[:, 1:]
-    return np.column_stack([squares, square_of_total, idle, drifts])
+    return np.column_stack([square_of_total, idle, drifts])
 
 
 def regressed_mean(samples: np.ndarray, controls: np.ndarray) -> Estimate:
