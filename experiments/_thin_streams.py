@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from math import sqrt
+from typing import Protocol
 
 import numba
 import numpy as np
@@ -143,6 +144,39 @@ def long_averages(
         idle=Estimate.from_samples(run.values("idle_servers")),
         messages=float(run.estimate("messages_per_job").value),
     )
+
+
+class RunSettings(Protocol):
+    """What the settings of an experiment say of its long runs."""
+
+    @property
+    def num_servers(self) -> int: ...
+    @property
+    def slack(self) -> float: ...
+    @property
+    def sizes(self) -> tuple[int, ...]: ...
+    @property
+    def horizon(self) -> float: ...
+    @property
+    def warmup(self) -> float: ...
+    @property
+    def replicas(self) -> int: ...
+
+
+def averages_by_size(
+    settings: RunSettings, b: float | None, rule: RankRule, seed: int
+) -> list[LongAverages]:
+    """`long_averages` of one rule at each of the sizes."""
+    return [
+        long_averages(
+            ThinStream(settings.num_servers, n, settings.slack, b, rule),
+            horizon=settings.horizon,
+            warmup=settings.warmup,
+            replicas=settings.replicas,
+            seed=spawn_seed(seed, i),
+        )
+        for i, n in enumerate(settings.sizes)
+    ]
 
 
 @cache

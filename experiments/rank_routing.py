@@ -16,7 +16,7 @@ from ._frame import Claim, Experiment, Outcome, spawn_seed
 from ._large_n import check_sizes, large_n_limit
 from ._rank_routing_figure import draw
 from ._rank_rules import RankRule, gap_rates, rank_rules, shortest
-from ._thin_streams import POINTS, LongAverages, ThinStream, long_averages
+from ._thin_streams import POINTS, LongAverages, averages_by_size
 
 _JOINT_POINT = POINTS.index(0.25)
 
@@ -82,23 +82,12 @@ def simulate(
     """Run everything; the tests pass rules whose policy is not what they say."""
     size = settings.num_servers
     found = [
-        RuleRuns(rule, _sizes(settings, settings.b, rule, spawn_seed(seed, i)))
+        RuleRuns(rule, averages_by_size(settings, settings.b, rule, spawn_seed(seed, i)))
         for i, rule in enumerate(rules(size))
     ]
-    return Runs(settings, found, _sizes(settings, None, shortest(size), spawn_seed(seed, 99)))
-
-
-def _sizes(settings: Settings, b: float | None, rule: RankRule, seed: int) -> list[LongAverages]:
-    return [
-        long_averages(
-            ThinStream(settings.num_servers, n, settings.slack, b, rule),
-            horizon=settings.horizon,
-            warmup=settings.warmup,
-            replicas=settings.replicas,
-            seed=spawn_seed(seed, i),
-        )
-        for i, n in enumerate(settings.sizes)
-    ]
+    return Runs(
+        settings, found, averages_by_size(settings, None, shortest(size), spawn_seed(seed, 99))
+    )
 
 
 def run(settings: Settings, *, seed: int) -> Outcome:

@@ -16,7 +16,7 @@ from atlas.ensemble import Estimate
 from ._frame import Claim, Experiment, Outcome, spawn_seed
 from ._large_n import check_sizes, large_n_limit
 from ._rank_rules import RankRule, choices, shortest
-from ._thin_streams import LongAverages, ThinStream, long_averages
+from ._thin_streams import LongAverages, averages_by_size
 from ._workload_factor_figure import draw
 
 RuleFactory = Callable[[int], tuple[RankRule, ...]]
@@ -94,25 +94,12 @@ def both_rules(num_servers: int) -> tuple[RankRule, ...]:
 def simulate(settings: Settings, *, seed: int, rules: RuleFactory = both_rules) -> Runs:
     """Run everything; the tests pass rules whose policy is not what they say."""
     points = [
-        Point(rule, b, _sizes(settings, b, rule, spawn_seed(seed, i, j)))
+        Point(rule, b, averages_by_size(settings, b, rule, spawn_seed(seed, i, j)))
         for i, rule in enumerate(rules(settings.num_servers))
         for j, b in enumerate(settings.b)
     ]
-    full = _sizes(settings, None, shortest(settings.num_servers), spawn_seed(seed, 99))
+    full = averages_by_size(settings, None, shortest(settings.num_servers), spawn_seed(seed, 99))
     return Runs(settings, points, full)
-
-
-def _sizes(settings: Settings, b: float | None, rule: RankRule, seed: int) -> list[LongAverages]:
-    return [
-        long_averages(
-            ThinStream(settings.num_servers, n, settings.slack, b, rule),
-            horizon=settings.horizon,
-            warmup=settings.warmup,
-            replicas=settings.replicas,
-            seed=spawn_seed(seed, i),
-        )
-        for i, n in enumerate(settings.sizes)
-    ]
 
 
 def run(settings: Settings, *, seed: int) -> Outcome:

@@ -24,7 +24,11 @@ class TestReplicas:
     @pytest.mark.parametrize(
         ("scheme", "num_particles"),
         [(atlas.Splitting, 6)]
-        + [pytest.param(scheme, 6, marks=pytest.mark.slow) for scheme in atlas.SCHEMES]
+        + [
+            pytest.param(scheme, 6, marks=pytest.mark.slow)
+            for scheme in atlas.SCHEMES
+            if scheme is not atlas.Splitting
+        ]
         + [pytest.param(atlas.Splitting, n, marks=pytest.mark.slow) for n in (1, 12)],
     )
     def test_a_replica_is_the_same_in_any_batch(self, scheme, num_particles):
