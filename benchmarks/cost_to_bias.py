@@ -10,14 +10,13 @@ Against: Euler with projection in diffrax, driven by either of its Brownian path
 that one would write by hand in JAX, with its default generator, and in NumPy.
 """
 
-import diffrax
 import jax
 import jax.numpy as jnp
-import lineax
 import numpy as np
 
 import atlas
 
+from ._diffrax_peer import MakePath, brownian_tree, diffrax_euler, unsafe_path
 from ._harness import Case, Comparison
 
 A, B, NUM_PARTICLES, ACCURACY = 2.0, 1.0, 128, 0.01
@@ -85,50 +84,17 @@ def _numpy_loop(step: float, num_steps: int, replicas: int):
     return loop
 
 
-class _ProjectedEuler(diffrax.Euler):
-    """diffrax's Euler, its result projected to the floor."""
-
-    def step(self, terms, t0, t1, y0, args, solver_state, made_jump):
-        y1, *rest = super().step(terms, t0, t1, y0, args, solver_state, made_jump)
-        return jnp.maximum(y1, 0), *rest
-
-
-def _brownian_tree(step: float, key) -> diffrax.AbstractBrownianPath:
-    return diffrax.VirtualBrownianTree(0.0, HORIZON, step / 2, (NUM_PARTICLES,), key)
-
-
-def _unsafe_path(step: float, key) -> diffrax.AbstractBrownianPath:
-    return diffrax.UnsafeBrownianPath((NUM_PARTICLES,), key)
-
-
-def _diffrax_euler(make_path, step: float, num_steps: int, replicas: int):
-    scale = np.float32(np.sqrt(2.0))
-
-    def solve(start, key):
-        path = make_path(step, key)
-        terms = diffrax.MultiTerm(
-            diffrax.ODETerm(lambda t, y, args: _drift(y)),
-            # Diagonal noise: one scale for each particle's own Brownian motion.
-            diffrax.ControlTerm(
-                lambda t, y, args: lineax.DiagonalLinearOperator(jnp.full(NUM_PARTICLES, scale)),
-                path,
-            ),
-        )
-        return diffrax.diffeqsolve(
-            terms,
-            _ProjectedEuler(),
-            0.0,
-            num_steps * step,
-            step,
-            start,
-            saveat=diffrax.SaveAt(t1=True),
-            max_steps=num_steps + 1,
-            adjoint=diffrax.DirectAdjoint(),
-        ).ys
-
-    solve_all = jax.jit(jax.vmap(solve))
-    starts, keys = jnp.asarray(_start(replicas)), jax.random.split(jax.random.key(0), replicas)
-    return lambda: solve_all(starts, keys).block_until_ready()
+def _diffrax_euler(make_path: MakePath, step: float, num_steps: int, replicas: int):
+    return diffrax_euler(
+        _start(replicas),
+        drift=_drift,
+        variance=2.0,
+        project=lambda positions: jnp.maximum(positions, 0),
+        make_path=make_path,
+        horizon=HORIZON,
+        step=step,
+        num_steps=num_steps,
+    )
 
 
 def _cases(quick: bool) -> list[Case]:
@@ -150,8 +116,8 @@ def _cases(quick: bool) -> list[Case]:
 
     scan = _hand_written_scan(fine, 200, 1024)
     by_numpy = _numpy_loop(fine, 50, 1024)
-    tree = _diffrax_euler(_brownian_tree, fine, 50, 64)
-    unsafe = _diffrax_euler(_unsafe_path, fine, 50, 64)
+    tree = _diffrax_euler(brownian_tree, fine, 50, 64)
+    unsafe = _diffrax_euler(unsafe_path, fine, 50, 64)
     return [
         per_time("atlas.Splitting", splitting, coarse, num_steps, 2048),
         per_time("JAX scan by hand", scan, fine, 200, 1024, at_least=200),

@@ -9,14 +9,12 @@ Against: Euler with projection in diffrax, driven by `VirtualBrownianTree`. Part
 after each step, so that the drift is a constant vector; ranks by two argsorts cost more.
 """
 
-import diffrax
-import jax
 import jax.numpy as jnp
-import lineax
 import numpy as np
 
 import atlas
 
+from ._diffrax_peer import brownian_tree, diffrax_euler
 from ._harness import Case, Comparison
 from .cost_to_bias import step_for_accuracy
 from .rank_drifts import irregular_drifts
@@ -31,44 +29,19 @@ def irregular_model(num_particles: int) -> atlas.RankDiffusion:
     return atlas.first_order(drifts, np.full(num_particles, VARIANCE), floor=True)
 
 
-class SortedProjectedEuler(diffrax.Euler):
-    """diffrax's Euler for ranked particles, its result projected to the floor and sorted."""
-
-    def step(self, terms, t0, t1, y0, args, solver_state, made_jump):
-        y1, *rest = super().step(terms, t0, t1, y0, args, solver_state, made_jump)
-        return jnp.sort(jnp.maximum(y1, 0)), *rest
-
-
-def diffrax_euler(model: atlas.RankDiffusion, step: float, num_steps: int, replicas: int):
-    """A run from the stationary law that returns the ranked particles at its end."""
-    count = model.num_particles
+def sorted_diffrax_euler(model: atlas.RankDiffusion, step: float, num_steps: int, replicas: int):
+    """Ranked particles from the stationary law, sorted after each step of diffrax's Euler."""
     drifts = jnp.asarray(model.drifts, jnp.float32)
-    scales = jnp.full(count, np.sqrt(VARIANCE), jnp.float32)
-
-    def solve(start, key):
-        path = diffrax.VirtualBrownianTree(0.0, 1.01 * num_steps * step, step / 2, (count,), key)
-        terms = diffrax.MultiTerm(
-            diffrax.ODETerm(lambda t, y, args: drifts),
-            # Diagonal noise: one scale for each particle's own Brownian motion.
-            diffrax.ControlTerm(lambda t, y, args: lineax.DiagonalLinearOperator(scales), path),
-        )
-        return diffrax.diffeqsolve(
-            terms,
-            SortedProjectedEuler(),
-            0.0,
-            num_steps * step,
-            step,
-            start,
-            saveat=diffrax.SaveAt(t1=True),
-            max_steps=num_steps + 1,
-            adjoint=diffrax.DirectAdjoint(),
-        ).ys
-
-    solve_all = jax.jit(jax.vmap(solve))
-    ranked = np.cumsum(atlas.stationary_gaps(model).sample(0, replicas), axis=1)
-    starts = jnp.asarray(ranked, jnp.float32)
-    keys = jax.random.split(jax.random.key(0), replicas)
-    return lambda: solve_all(starts, keys).block_until_ready()
+    return diffrax_euler(
+        np.cumsum(atlas.stationary_gaps(model).sample(0, replicas), axis=1),
+        drift=lambda positions: drifts,
+        variance=VARIANCE,
+        project=lambda positions: jnp.sort(jnp.maximum(positions, 0)),
+        make_path=brownian_tree,
+        horizon=1.01 * num_steps * step,
+        step=step,
+        num_steps=num_steps,
+    )
 
 
 def _cases(quick: bool) -> list[Case]:
@@ -96,7 +69,7 @@ def _cases(quick: bool) -> list[Case]:
         ),
         Case(
             f"diffrax Euler, VirtualBrownianTree, step {fine:.3g}",
-            diffrax_euler(model, fine, STEPS_OF_DIFFRAX, REPLICAS_OF_DIFFRAX),
+            sorted_diffrax_euler(model, fine, STEPS_OF_DIFFRAX, REPLICAS_OF_DIFFRAX),
             NUM_PARTICLES * REPLICAS_OF_DIFFRAX * STEPS_OF_DIFFRAX * fine,
             at_least=1000,
         ),
