@@ -157,62 +157,94 @@ def test_ctrl_c_keeps_what_was_merged():
     assert (caught.value.results, caught.value.chunks) == ([], [])
 
 
-def test_ctrl_c_waits_for_running_threads_and_starts_no_more():
-    started, noticed = threading.Barrier(3), threading.Event()
-    begun = []
+class Pool(ThreadPoolExecutor):
+    """Threads that tell when the task submitted last has been cancelled, and after how many
+    submissions Ctrl-C is to come."""
+
+    def __init__(self, num_threads, *, last, press_after=None):
+        super().__init__(num_threads)
+        self.cancelled = threading.Event()
+        self._last = last
+        self._press_after = press_after
+        self._submitted = 0
+
+    def submit(self, task, chunk):
+        if self._submitted == self._press_after:
+            raise KeyboardInterrupt
+        self._submitted += 1
+        future = super().submit(task, chunk)
+        if chunk == self._last:
+            future.add_done_callback(lambda done: done.cancelled() and self.cancelled.set())
+        return future
+
+
+def test_ctrl_c_waits_for_running_threads_and_starts_no_more(monkeypatch):
+    """Two chunks are at work when the signal comes, and end when no other can start."""
+    chunks, begun, started = plan_chunks(20, 1), [], threading.Barrier(3)
+    pool = Pool(2, last=chunks[-1])
+    monkeypatch.setattr("atlas.ensemble._run_chunks.ThreadPoolExecutor", lambda num_threads: pool)
 
     def task(chunk):
         begun.append(chunk.start)
         if chunk.start in (4, 5):
-            # Both threads are at work when the signal comes, and until the main thread has had
-            # ample time to act on it.
-            started.wait()
-            noticed.wait(60.0)
-            time.sleep(0.5)
+            started.wait(60.0)
+            assert pool.cancelled.wait(60.0)
         return sums(chunk)
 
     def press():
-        started.wait()
+        started.wait(60.0)
         signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
-    def interrupt(signum, frame):
-        noticed.set()
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGINT, interrupt)
     presser = threading.Thread(target=press)
     presser.start()
-    chunks = plan_chunks(20, 1)
-    try:
-        with pytest.raises(Interrupted) as caught:
-            run_chunks(task, chunks, num_threads=2)
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with pytest.raises(Interrupted) as caught:
+        run_chunks(task, chunks, num_threads=2)
     presser.join()
     assert caught.value.chunks == chunks[:6]
-    assert caught.value.results == run_chunks(sums, chunks[:6])
+    assert caught.value.results == [sums(chunk) for chunk in chunks[:6]]
     assert sorted(begun) == list(range(6))
 
 
-def test_ctrl_c_between_two_results_waits_for_running_threads_too(monkeypatch):
-    at_work = threading.Event()
+def test_ctrl_c_while_chunks_are_submitted_waits_for_those_that_run():
+    chunks = plan_chunks(20, 1)
+    pool = Pool(2, last=chunks[7], press_after=8)
+    at_work = threading.Barrier(2)
 
     def task(chunk):
-        if chunk.start == 1:
-            at_work.set()
-            time.sleep(0.5)
+        at_work.wait(60.0)
+        assert pool.cancelled.wait(60.0)
         return sums(chunk)
 
-    def press(bar, n=1):
+    with pytest.raises(Interrupted) as caught, pool:
+        run_chunks(task, chunks, executor=pool)
+    assert caught.value.chunks == chunks[:2]
+    assert caught.value.results == [sums(chunk) for chunk in chunks[:2]]
+
+
+@pytest.mark.parametrize("merge", [None, tuple.__add__])
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_ctrl_c_between_two_results_waits_for_running_threads_too(monkeypatch, merge, moment):
+    """At the first result, before it is kept or after: it is there once, and the others too."""
+    chunks, at_work, pressed = plan_chunks(3, 1), threading.Barrier(3), threading.Event()
+
+    def task(chunk):
         at_work.wait(60.0)
+        assert chunk.start != 1 or pressed.wait(60.0)
+        return (sums(chunk),)
+
+    def press(collected, index, result):
+        monkeypatch.undo()
+        pressed.set()
+        if moment == "after":
+            collected.add(index, result)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("atlas.ensemble._run_chunks.tqdm.update", press)
-    chunks = plan_chunks(2, 1)
+    monkeypatch.setattr("atlas.ensemble._run_chunks._InOrder.add", press)
     with pytest.raises(Interrupted) as caught:
-        run_chunks(task, chunks, num_threads=2)
+        run_chunks(task, chunks, num_threads=3, merge=merge)
     assert caught.value.chunks == chunks
-    assert caught.value.results == [sums(chunk) for chunk in chunks]
+    expected = [(sums(chunk),) for chunk in chunks]
+    assert caught.value.results == (expected if merge is None else [sum(expected, ())])
 
 
 class Terminal(io.StringIO):

@@ -87,34 +87,43 @@ def run_chunks(
 
 
 class _InOrder:
-    """Results that arrive in any order, kept or merged in the order of chunks."""
+    """Results that arrive in any order, kept or merged in the order of chunks.
+
+    Ctrl-C may come between any two of its steps: nothing is then lost, and a result that comes
+    again is not counted twice.
+    """
 
     def __init__(self, plan: list[range], merge: Callable[[Any, Any], Any] | None) -> None:
         self._plan = plan
         self._merge = merge
         self._waiting: dict[int, Any] = {}
-        # One tuple, replaced in one assignment: Ctrl-C finds results and chunks in agreement.
-        self._merged: tuple[list[Any], list[range]] = ([], [])
+        # What was merged, and of how many: replaced in one assignment, so that they agree.
+        self._merged: tuple[list[Any], int] = ([], 0)
+        self._order: list[int] = []
 
     def add(self, index: int, result: Any) -> None:
         self._waiting[index] = result
-        while self._merge is not None and len(self._merged[1]) in self._waiting:
-            self._take(len(self._merged[1]))
+        while self._merge is not None and self._merged[1] in self._waiting:
+            self._take(self._merged[1])
 
     def finished(self) -> tuple[list[Any], list[range]]:
-        if self._merge is not None:
-            for index in sorted(self._waiting):
-                self._take(index)
-            return self._merged
-        order = sorted(self._waiting)
-        return [self._waiting[i] for i in order], [self._plan[i] for i in order]
+        if self._merge is None:
+            order = sorted(self._waiting)
+            return [self._waiting[i] for i in order], [self._plan[i] for i in order]
+        # Up to here they were merged without a gap: what lies before has come again.
+        for index in sorted(i for i in self._waiting if i >= self._merged[1]):
+            self._take(index)
+        results, count = self._merged
+        return results, [self._plan[i] for i in self._order[:count]]
 
     def _take(self, index: int) -> None:
         assert self._merge is not None
-        results, chunks = self._merged
-        result = self._waiting.pop(index)
+        results, count = self._merged
+        result = self._waiting[index]
         merged = self._merge(results[0], result) if results else result
-        self._merged = ([merged], [*chunks, self._plan[index]])
+        self._order[count:] = [index]
+        self._merged = ([merged], count + 1)
+        del self._waiting[index]
 
 
 def _drain(
@@ -176,16 +185,18 @@ def _in_futures(
     executor: Executor | None,
 ) -> Generator[tuple[int, Any], None, None]:
     pool = ThreadPoolExecutor(num_threads) if executor is None else executor
-    # Futures hold their results: each is forgotten as soon as it is handed on.
+    # Futures hold their results: each is forgotten as soon as it has been taken.
     pending: dict[Future[Any], int] = {}
     try:
-        pending.update((pool.submit(task, plan[index]), index) for index in missing)
         try:
+            for index in missing:
+                pending[pool.submit(task, plan[index])] = index
             for future in as_completed(list(pending)):
-                index = pending.pop(future)
+                index = pending[future]
                 with _naming(plan[index]):
                     result = future.result()
                 yield index, save(plan[index], result)
+                del pending[future]
         except KeyboardInterrupt:
             running = {f: i for f, i in pending.items() if not f.cancel()}
             for future in as_completed(running):
