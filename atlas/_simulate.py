@@ -21,7 +21,7 @@ from ._solution import Solution
 from ._start import prepare_start
 from ._time_grid import check_times, plan_segments
 from ._two_scale_chunk import MANY_PARTICLES, TwoScaleChunkTask
-from .ensemble import ChunkStore, plan_chunks, provenance, resolve_seed
+from .ensemble import ChunkStore, check_path, plan_chunks, provenance, resolve_seed
 
 # Positions of a chunk that stay in the second-level cache of a CPU core, and that fill a GPU.
 _CHUNK_SIZE = {"cpu": 2**16, "other": 2**24}
@@ -387,4 +387,4 @@ def _open_store(store, attrs: dict, times: np.ndarray, kept: str, task: ChunkTas
             "afterwards."
         )
     settings = {**attrs, "times": times.tolist(), "keep": kept, "start": task.start.fingerprint()}
-    return ChunkStore(store, settings)
+    return ChunkStore(check_path("store", store), settings)

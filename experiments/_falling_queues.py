@@ -19,6 +19,7 @@ from PIL import Image
 
 import atlas
 import queueing
+from atlas.ensemble import check_path
 
 from ._frame import COLOURS, figure_style, new_figure
 
@@ -131,6 +132,7 @@ def write(folder: Path) -> Path:
     first, *rest = [
         picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures
     ]
+    folder = check_path("folder", folder)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "falling_queues.gif"
     durations = [_MILLISECONDS] * len(rest) + [_PAUSE]

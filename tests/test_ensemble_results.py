@@ -1,13 +1,22 @@
 """Results: estimates by name, and files that give back every array, dtype and attribute."""
 
 import os
+import re
 import types
 from typing import Any
 
 import numpy as np
 import pytest
 
-from atlas.ensemble import Estimate, Result, Variable, estimate_variables
+import atlas
+from atlas.ensemble import (
+    ChunkStore,
+    Estimate,
+    Result,
+    Variable,
+    estimate_variables,
+    write_atomically,
+)
 
 ATTRS = {
     "model": "reflected Atlas, Grüße",
@@ -229,6 +238,28 @@ def test_files_that_are_not_ours_are_refused(tmp_path):
         ValueError, match=r"holds 'tests.Run', not 'tests.Other': use tests.Run.load"
     ):
         Other.load(path)
+
+
+@pytest.mark.parametrize("path", [5, True, None, b"run.nc", ["run.nc"], "run\0.nc"])
+@pytest.mark.parametrize(
+    "use",
+    [
+        atlas.load,
+        Result.load,
+        Run.load,
+        lambda path: run().save(path),
+        lambda path: run().save_table(path),
+        lambda path: ChunkStore(path, {}),
+        lambda path: write_atomically(path, lambda file: file.touch()),
+    ],
+)
+def test_what_is_no_path_is_refused_by_name(use, path):
+    """Among them a NUL, at which the system's own error would not say whose it is."""
+    value = re.escape(repr(path))
+    remedy = "remove it" if isinstance(path, str) else "string or a pathlib.Path"
+    with pytest.raises(ValueError, match=f"path must .*{value}") as refusal:
+        use(path)
+    assert remedy in str(refusal.value)
 
 
 def test_unknown_kinds_and_formats_are_refused(tmp_path, monkeypatch):

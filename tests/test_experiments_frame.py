@@ -27,6 +27,7 @@ from experiments._frame import (
     new_figure,
     save_figure,
     spawn_seed,
+    write_csv,
     write_files,
     write_json,
 )
@@ -218,6 +219,23 @@ def test_a_folder_in_the_place_of_a_file_is_refused_before_anything_is_written(t
     with pytest.raises(ValueError, match="is a folder"):
         write_files(tmp_path, {"a": lambda path: path.touch(), "b": lambda path: path.touch()})
     assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.parametrize("path", [5, None, b"x.png"])
+def test_what_is_no_path_is_refused_by_name(path):
+    for name, use in (
+        ("folder", lambda: write_files(path, {})),
+        ("path", lambda: write_json({}, path)),
+        ("path", lambda: write_csv([{"a": 1}], path)),
+        ("path", lambda: save_figure(new_figure(), path)),
+    ):
+        with pytest.raises(ValueError, match=f"{name} must be .* got {path!r}"):
+            use()
+
+
+def test_a_figure_of_unknown_format_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"x\.svg': choose one that ends in \.png or \.pdf"):
+        save_figure(new_figure(), tmp_path / "x.svg")
 
 
 @pytest.mark.parametrize("suffix", ["png", "pdf"])

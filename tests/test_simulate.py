@@ -247,6 +247,7 @@ class TestStart:
             (dict(noise_step=-1.0), "noise_step"),
             (dict(truncation_budget=0), "truncation_budget"),
             (dict(throw="no"), "throw = 'no'"),
+            (dict(store=5), "store must be .* got 5"),
         ],
     )
     def test_bad_arguments_are_named(self, changes, message):

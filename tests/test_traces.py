@@ -2,6 +2,7 @@
 
 import math
 import tracemalloc
+from typing import Any
 
 import numpy as np
 import pytest
@@ -220,6 +221,9 @@ def test_wrong_arrays_and_names_are_refused(source, message):
         from_trace(source)
 
 
+NUMBER: Any = 5
+
+
 def test_other_wrong_arguments_are_refused(write, tmp_path, trace):
     with pytest.raises(FileNotFoundError, match="no such file"):
         from_trace(tmp_path / "missing.csv")
@@ -228,6 +232,12 @@ def test_other_wrong_arguments_are_refused(write, tmp_path, trace):
         from_trace(tmp_path / "folder.csv")
     with pytest.raises(ValueError, match="cannot be read as Parquet"):
         from_trace(write("no parquet", "trace.parquet"))
+    with pytest.raises(ValueError, match=r"path must be .* got 5"):
+        trace.save(NUMBER)
+    with pytest.raises(ValueError, match="source is 5; give a path"):
+        from_trace(NUMBER)
+    with pytest.raises(ValueError, match="source must hold no NUL"):
+        from_trace("trace\0.csv")
     path = write(HEAD + "1,2\n")
     for columns, message in (
         ({"gap": "service"}, "columns has the key 'gap'; the keys are interarrival"),

@@ -1,6 +1,7 @@
 """Ensembles of replicas: chunks, estimates with errors, output analysis, seeds, results."""
 
 from ._batch_means import batch_means as batch_means
+from ._checks import check_path as check_path
 from ._chunk_store import ChunkStore as ChunkStore
 from ._chunks import plan_chunks as plan_chunks
 from ._effective_sample_size import effective_sample_size as effective_sample_size

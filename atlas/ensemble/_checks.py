@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,24 @@ def check_fraction(name: str, value: Any) -> float:
     if not 0.0 < number < 1.0:
         raise ValueError(f"{name} must lie strictly between 0 and 1, got {value}")
     return number
+
+
+def check_path(name: str, value: Any) -> Path:
+    """`value` as a Path: a string or a path of strings, without NUL; it need not exist.
+
+    Raises: ValueError that names the argument.
+    """
+    try:
+        text = os.fspath(value)
+    except TypeError:
+        text = None
+    if not isinstance(text, str):
+        raise ValueError(
+            f"{name} must be a string or a pathlib.Path that names a file or folder, got {value!r}"
+        )
+    if "\0" in text:
+        raise ValueError(f"{name} must hold no NUL character, got {text!r}: remove it")
+    return Path(text)
 
 
 def check_numbers(name: str, values: Any) -> np.ndarray:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ._checks import check_path
 from ._json_values import plain
 from ._write_atomically import write_atomically
 
@@ -37,7 +38,7 @@ class ChunkStore:
     """
 
     def __init__(self, path: str | os.PathLike[str], fingerprint: Mapping[str, Any]) -> None:
-        self.path = Path(path)
+        self.path = check_path("path", path)
         self.fingerprint: dict[str, Any] = plain(fingerprint, "fingerprint")
         if self.path.exists() and not self.path.is_dir():
             raise ValueError(f"path must be a folder, got the file {str(path)!r}")

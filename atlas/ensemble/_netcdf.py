@@ -10,6 +10,7 @@ from typing import Any
 import h5netcdf
 import numpy as np
 
+from ._checks import check_path
 from ._variable import Variable
 from ._write_atomically import write_atomically
 
@@ -24,9 +25,10 @@ def write_netcdf(
 def read_netcdf(path: str | os.PathLike[str]) -> tuple[dict[str, Variable], dict[str, Any]]:
     """What `write_netcdf` was given.
 
-    Raises: FileNotFoundError; ValueError if the file is no netCDF-4 file or is damaged.
+    Raises: FileNotFoundError; ValueError if `path` is no path, or the file no netCDF-4 file or
+        damaged.
     """
-    source = Path(path)
+    source = check_path("path", path)
     if not source.exists():
         raise FileNotFoundError(f"path must name an existing file, got {str(path)!r}")
     try:

@@ -126,7 +126,11 @@ class Result:
         )
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write a netCDF-4 file, in place at once or not at all; returns its path."""
+        """Write a netCDF-4 file, in place at once or not at all; returns its path.
+
+        Raises: ValueError for what is no path; FileNotFoundError for a missing folder,
+            IsADirectoryError for a folder.
+        """
         marks = {_KIND: self.kind, _FORMAT: _FORMAT_VERSION}
         clash = sorted(set(marks) & set(self.attrs))
         if clash:

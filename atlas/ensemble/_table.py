@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._checks import check_path
 from ._variable import Variable
 from ._write_atomically import write_atomically
 
@@ -23,7 +24,7 @@ def write_table(
     coordinates: Mapping[str, np.ndarray],
 ) -> Path:
     """Write `variables` with the columns variable, replica, their other dims, value."""
-    suffix = Path(path).suffix.lower()
+    suffix = check_path("path", path).suffix.lower()
     if suffix not in (".csv", ".parquet"):
         raise ValueError(f"path must end in .csv or .parquet, got {str(path)!r}")
     pandas = _imported("pandas", suffix)

@@ -7,6 +7,8 @@ import secrets
 from collections.abc import Callable
 from pathlib import Path
 
+from ._checks import check_path
+
 
 def write_atomically(path: str | os.PathLike[str], writer: Callable[[Path], object]) -> Path:
     """Write a file under a temporary name beside `path`, then put it in place in one step.
@@ -19,10 +21,10 @@ def write_atomically(path: str | os.PathLike[str], writer: Callable[[Path], obje
         path: the file to make or replace; its folder must exist.
         writer: called once with the temporary path; it creates and closes that file.
     Returns: the path written, with symbolic links resolved.
-    Raises: FileNotFoundError for a missing folder, IsADirectoryError for a folder, and whatever
-        `writer` raises.
+    Raises: ValueError for what is no path, FileNotFoundError for a missing folder,
+        IsADirectoryError for a folder, and whatever `writer` raises.
     """
-    target = Path(path).resolve()
+    target = check_path("path", path).resolve()
     if target.is_dir():
         raise IsADirectoryError(f"path must name a file, got the folder {str(path)!r}")
     if not target.parent.is_dir():

@@ -13,6 +13,8 @@ from cycler import cycler
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from atlas.ensemble import check_path
+
 # Okabe and Ito's palette, without its yellow, which is too light for lines on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -66,10 +68,18 @@ def new_figure(width: float = 8.0, height: float = 4.5) -> Figure:
 
 
 def save_figure(figure: Figure, path: Path) -> None:
-    """Write the figure in the format that the suffix names, without dates or versions in it."""
-    metadata: dict[str, Any] = {".png": {"Software": None}, ".pdf": _UNDATED}[path.suffix]
+    """Write the figure in the format that the suffix names, without dates or versions in it.
+
+    Raises: ValueError unless `path` ends in .png or .pdf.
+    """
+    suffix = check_path("path", path).suffix
+    if suffix not in _METADATA:
+        raise ValueError(f"path is {str(path)!r}: choose one that ends in {' or '.join(_METADATA)}")
     with figure_style():
-        figure.savefig(path, metadata=metadata)
+        figure.savefig(path, metadata=_METADATA[suffix])
 
 
-_UNDATED = {"CreationDate": None, "Creator": None, "Producer": None}
+_METADATA: dict[str, dict[Any, Any]] = {
+    ".png": {"Software": None},
+    ".pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}

@@ -10,6 +10,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from atlas.ensemble import check_path
+
 from ._claim import Verdict
 from ._experiment import Outcome
 from ._figure import save_figure
@@ -30,8 +32,9 @@ def write_files(folder: Path, writers: Mapping[str, Callable[[Path], None]]) -> 
         The paths, in the order of `writers`.
 
     Raises:
-        ValueError: one of the names is a folder there.
+        ValueError: `folder` is no path, or one of the names is a folder there.
     """
+    folder = check_path("folder", folder)
     folder.mkdir(parents=True, exist_ok=True)
     targets = [folder / name for name in writers]
     for target in targets:
@@ -49,7 +52,7 @@ def write_files(folder: Path, writers: Mapping[str, Callable[[Path], None]]) -> 
 def write_json(document: Mapping[str, Any], path: Path) -> None:
     """Strict JSON: numbers that JSON does not have (NaN, infinities) become null."""
     text = json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False)
-    path.write_text(text + "\n", encoding="utf-8")
+    check_path("path", path).write_text(text + "\n", encoding="utf-8")
 
 
 def _plain(value: Any) -> Any:
@@ -70,7 +73,7 @@ def write_csv(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     """The rows under the columns of the first one; a row with others is refused."""
     if not rows:
         raise ValueError("rows is empty: hand back the numbers behind the figure")
-    with path.open("w", encoding="utf-8", newline="") as file:
+    with check_path("path", path).open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from atlas.ensemble import check_path
+
 from ._columns import choose_columns, make_times
 from ._numbers import as_times
 from ._place import Place
@@ -57,7 +59,7 @@ def from_trace(
     Cost: about 1 s per million rows of CSV, 8 bytes per value.
     """
     if isinstance(source, (str, os.PathLike)):
-        names, raw, place = _read_file(Path(source), columns)
+        names, raw, place = _read_file(check_path("source", source), columns)
     else:
         names, raw, place = _read_arrays(source, columns)
     by_column = as_times({names[role]: values for role, values in raw.items()}, place)

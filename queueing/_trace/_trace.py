@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from atlas.ensemble import write_atomically
+from atlas.ensemble import check_path, write_atomically
 
 from .._arrivals import ArrivalProcess, Renewal, TraceArrivals, index_of_dispersion
 from .._checks import check_integer, check_vector
@@ -127,7 +127,7 @@ class Trace:
         Raises: ValueError if the path does not end in .csv, or if the first job's interarrival
             time is unknown.
         """
-        if Path(path).suffix.lower() != ".csv":
+        if check_path("path", path).suffix.lower() != ".csv":
             raise ValueError(f"path is {str(path)!r}; give one that ends in .csv")
         if self.services.size != self.interarrivals.size:
             raise ValueError(
