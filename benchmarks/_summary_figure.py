@@ -14,27 +14,27 @@ _ROW = 0.27
 
 def draw(documents: Sequence[dict[str, Any]]) -> Figure:
     """The figure of the documents that the command writes as JSON."""
-    compared = [each for each in documents if len(each["cases"]) > 1 and not each["exponents"]]
+    groups = [[case for case in each["cases"] if not case["series"]] for each in documents]
+    compared = [group for group in groups if len(group) > 1]
     grown = [each for each in documents if each["exponents"]]
-    num_rows = sum(len(each["cases"]) for each in compared)
-    height = max(3.6, 1.6 + _ROW * num_rows)
+    height = max(3.6, 1.6 + _ROW * sum(map(len, compared)))
     figure = new_figure(width=7.6 if not (compared and grown) else 12.4, height=height)
     axes = np.atleast_1d(figure.subplots(1, max(1, bool(compared) + bool(grown))))
     if compared:
-        _draw_ratios(axes[0], compared)
+        _draw_ratios(axes[0], compared, height)
     if grown:
         _draw_growth(axes[-1], grown)
     return figure
 
 
-def _draw_ratios(axes: Axes, documents: Sequence[dict[str, Any]]) -> None:
+def _draw_ratios(axes: Axes, groups: Sequence[list[dict[str, Any]]], height: float) -> None:
     labels, row = [], 0
-    for number, document in enumerate(documents):
+    for number, group in enumerate(groups):
         colour = COLOURS[number % len(COLOURS)]
-        for case in document["cases"]:
+        for case in group:
             ratio = case["ratio_to_baseline"]
             low, high = ratio["median"] - ratio["min"], ratio["max"] - ratio["median"]
-            marker = "D" if case is document["cases"][0] else "o"
+            marker = "D" if case is group[0] else "o"
             axes.errorbar(
                 ratio["median"], row, xerr=[[low], [high]], fmt=marker, color=colour, capsize=2.5
             )
@@ -50,27 +50,28 @@ def _draw_ratios(axes: Axes, documents: Sequence[dict[str, Any]]) -> None:
     axes.set_xscale("log")
     axes.set_xlabel("cost per unit of work / that of the baseline of its group")
     axes.set_title("Ratios, measured side by side")
-    _explain_ratios(axes)
+    _explain_ratios(axes, below=0.55 / height)
 
 
-def _explain_ratios(axes: Axes) -> None:
+def _explain_ratios(axes: Axes, *, below: float) -> None:
+    """The legend, at that share of the axes' height below them."""
     axes.plot([], [], "D", color="#666666", label="baseline of a group (one colour)")
     axes.errorbar([], [], xerr=[], fmt="o", color="#666666", label="median; bar: min to max")
     axes.plot([], [], marker=4, color=THEORY_COLOUR, linestyle="none", label="demanded: at most")
     axes.plot([], [], marker=5, color=THEORY_COLOUR, linestyle="none", label="demanded: at least")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2, fontsize=7.5)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -below), ncols=2, fontsize=7.5)
 
 
 def _draw_growth(axes: Axes, documents: Sequence[dict[str, Any]]) -> None:
-    for number, (series, cases, exponent) in enumerate(_all_series(documents)):
+    for number, (series, unit, cases, exponent) in enumerate(_all_series(documents)):
         sizes = np.array([case["size"] for case in cases])
         costs = [case["seconds_per_unit"] for case in cases]
         median = np.array([cost["median"] for cost in costs])
         spread = [median - [c["min"] for c in costs], [c["max"] for c in costs] - median]
         colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
         label = (
-            f"{series}\nexponent {exponent['median']:.2f} "
-            f"[{exponent['min']:.2f}, {exponent['max']:.2f}]"
+            f"{series}: exponent {exponent['median']:.2f} "
+            f"[{exponent['min']:.2f}, {exponent['max']:.2f}]\nper {unit}"
         )
         axes.errorbar(
             sizes, median, yerr=spread, fmt=marker, color=colour, capsize=2.5, label=label
@@ -81,7 +82,7 @@ def _draw_growth(axes: Axes, documents: Sequence[dict[str, Any]]) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel("servers n or particles N")
-    axes.set_ylabel("seconds per " + documents[0]["unit"])
+    axes.set_ylabel("seconds per unit of work")
     axes.set_title("Cost against size")
     axes.legend(
         loc="upper left",
@@ -91,7 +92,10 @@ def _draw_growth(axes: Axes, documents: Sequence[dict[str, Any]]) -> None:
     )
 
 
-def _all_series(documents: Sequence[dict[str, Any]]) -> Iterator[tuple[str, list, dict]]:
+def _all_series(documents: Sequence[dict[str, Any]]) -> Iterator[tuple[str, str, list, dict]]:
+    """Names, units of work (named by a series where they are its own), cases and exponents."""
     for document in documents:
         for series, exponent in document["exponents"].items():
-            yield series, [c for c in document["cases"] if c["series"] == series], exponent
+            name, _, unit = series.partition(", per ")
+            cases = [case for case in document["cases"] if case["series"] == series]
+            yield name, unit or document["unit"], cases, exponent

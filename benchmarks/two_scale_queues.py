@@ -39,7 +39,13 @@ def _near_case(n: int) -> Case:
     lengths = (np.arange(1, _NUM_NEAR + 1) * np.sqrt(n) / 2.0).astype(int)
     run = _start(resolve_subject(system, Marginal(JSQ(), rate=np.sqrt(n))), lengths, duration)
     name = f"near part, n = {n}, per arrival by rank"
-    return Case(name, lambda: run.advance(duration), num_arrivals, series="near part", size=n)
+    return Case(
+        name,
+        lambda: run.advance(duration),
+        num_arrivals,
+        series="near part, per arrival by rank",
+        size=n,
+    )
 
 
 def _far_case(n: int) -> Case:
@@ -49,7 +55,9 @@ def _far_case(n: int) -> Case:
     run = _start(resolve_subject(system, Random()), lengths, 1.0)
     num_steps = max(1, 100_000 // n)
     name = f"far part, n = {n}, per macro step"
-    return Case(name, lambda: run.advance(num_steps), num_steps, series="far part", size=n)
+    return Case(
+        name, lambda: run.advance(num_steps), num_steps, series="far part, per macro step", size=n
+    )
 
 
 def _stationary(n: int) -> tuple[Subject, np.ndarray, float]:
