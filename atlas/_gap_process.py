@@ -167,6 +167,29 @@ class GapProcess:
         defect = 2 * self.covariance - self.reflection @ scale - scale @ self.reflection.T
         return float(abs(defect).max() / abs(self.covariance).max())
 
+    def corner_exponents(self) -> np.ndarray:
+        """How singular the stationary density is where two neighbouring gaps vanish together.
+
+        Near that corner the density is of order r^-alpha, r the distance to it; in coordinates in
+        which the noise is white the corner is a wedge of angle xi, and theta_1, theta_2 are the
+        angles of the pushes against the inner normals, positive towards the corner:
+
+            alpha = (theta_1 + theta_2) / xi ,   xi = arccos(-A_12 / sqrt(A_11 A_22)) ,
+            tan theta_1 = (A_12 - R_21 A_11) / sqrt(det A) , theta_2 alike.
+
+        0 where the two gaps are skew-symmetric, positive where 2 A_12 > R_12 A_22 + R_21 A_11.
+        Returns (gap - 1,) values, entry k that of gaps k and k + 1. For a covariance and a
+        reflection that couple neighbours only, as those of rank-based diffusions, other pairs have
+        0. Source: [VaradhanWilliams1985].
+        """
+        diagonal = np.asarray(self.covariance.diagonal())
+        noise = np.asarray(self.covariance.diagonal(1))
+        root = np.sqrt(diagonal[:-1] * diagonal[1:] - noise**2)
+        lower = noise - np.asarray(self.reflection.diagonal(-1)) * diagonal[:-1]
+        upper = noise - np.asarray(self.reflection.diagonal(1)) * diagonal[1:]
+        angles = np.arctan2(lower, root) + np.arctan2(upper, root)
+        return angles / np.arctan2(root, -noise)
+
     def product_rates(self) -> np.ndarray:
         """Rates -2 D^{-1} R^{-1} drift of the independent exponential gaps in stationarity.
 

@@ -68,12 +68,13 @@ def richardson(
     the extrapolation from h and h/2 differs from this one; the result tells by how much.
 
     Arguments: `scheme` has the longest step h; `quantity`, "gaps" or "ranked"; `order` p, None for
-    the scheme's own; the others as in `simulate`, save times being multiples of h. Returns an
+    the scheme's own on this model, its `weak_order`; the others as in `simulate`, save times being
+    multiples of h. Returns an
     `Extrapolation`. Raises ValueError as `simulate`, and for an order that is not positive. Cost:
     seven times that of a run at step h. Source: [TalayTubaro1990].
     """
     check_choice("quantity", quantity, ("gaps", "ranked"))
-    p = float(type(scheme).order) if order is None else check_positive("order", order)
+    given = None if order is None else check_positive("order", order)
     seed = resolve_seed(key)
     coarse = check_positive("step", float(scheme.step))
     steps = (coarse, coarse / 2, coarse / 4)
@@ -94,6 +95,7 @@ def richardson(
             num_threads=num_threads,
         )
         samples.append(solution.values(quantity).astype(np.float64))
+    p = scheme.weak_order(model) if given is None else given
     weight = 1 / (2**p - 1)
     corrections = [weight * (samples[i + 1] - samples[i]) for i in (0, 1)]
     first, second = (samples[i + 1] + corrections[i] for i in (0, 1))

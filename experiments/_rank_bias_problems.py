@@ -103,14 +103,12 @@ def _known(name: str, model: atlas.RankDiffusion, *trials: Trial) -> Problem:
 def _unequal_variances_at_the_floor() -> Problem:
     """No product law: the oracle is the numerical density, the start a product near it.
 
-    The density has a singularity r^-alpha where both gaps vanish. Steps that begin there, a share
-    h^{1 - alpha/2} of all, take the gaps' minima for independent and are off by as much as they
-    move, so that CollisionBridge has the order 1 - alpha/2 where that is below 1 (our derivation,
-    a heuristic that this experiment tries).
+    The density is singular where both gaps vanish, so that CollisionBridge has the order 3/4 here,
+    as its docstring explains by a heuristic that this experiment tries.
     """
     model = atlas.first_order([0.6, -1.6], [1.0, 3.0], floor=True)
+    order = atlas.CollisionBridge(step=0.1).weak_order(model)
     density = atlas.stationary_density(model)
-    order = 1 - max(corner_exponent(atlas.GapProcess.from_model(model)), 0.0) / 2
     return Problem(
         "unequal variances, floor",
         model,
@@ -123,23 +121,3 @@ def _unequal_variances_at_the_floor() -> Problem:
         ),
         relaxations=5.0,
     )
-
-
-def corner_exponent(process: atlas.GapProcess) -> float:
-    """alpha = (theta_1 + theta_2) / xi of two gaps, whose density is of order r^-alpha at 0.
-
-    In coordinates in which the noise is white the orthant is a wedge of angle xi, and theta_k the
-    angle of the push on side k against its inner normal, positive towards the corner. Zero if the
-    law is a product. Source: [VaradhanWilliams1985].
-    """
-    whiten = np.linalg.inv(np.linalg.cholesky(process.covariance.toarray()))
-    sides = whiten / np.linalg.norm(whiten, axis=0)
-    pushes = whiten @ process.reflection.toarray()
-    angles = []
-    for k in (0, 1):
-        # Gap k vanishes along the other gap's axis.
-        along, inward = sides[:, 1 - k], sides[:, k]
-        normal = inward - (inward @ along) * along
-        push = pushes[:, k]
-        angles.append(np.arctan2(-push @ along, push @ normal / np.linalg.norm(normal)))
-    return float(sum(angles) / np.arccos(sides[:, 0] @ sides[:, 1]))

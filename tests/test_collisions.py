@@ -92,6 +92,56 @@ def test_regulator_rates_are_those_of_the_asymmetric_reflection():
     assert np.any(np.abs(grown - expected(symmetric)) > 4.9 * error)
 
 
+@pytest.mark.parametrize(
+    ("variances", "floor", "expected"),
+    [
+        ([1.0, 1.0], True, 0.0),
+        ([1.0, 3.0], True, 0.5),
+        ([3.0, 1.0], True, -1.0),
+        ([1.0, 1.5, 2.0], False, 0.0),
+        ([3.0, 1.0, 3.0], False, 0.38341),
+        ([1.0, 3.0, 1.0], False, -1.0),
+    ],
+)
+def test_the_singularity_at_a_corner_decides_the_order(variances, floor, expected):
+    """Oracle: angles of the wedge, from whitened vectors; 0 for a product law. Below 0, where the
+    density vanishes at the corner, the order is 1."""
+    drifts = np.linspace(1, -2, len(variances))
+    model = atlas.first_order(drifts, variances, floor=floor)
+    process = atlas.GapProcess.from_model(model)
+    (exponent,) = process.corner_exponents()
+    assert exponent == pytest.approx(expected, abs=1e-4)
+    assert exponent == pytest.approx(wedge_exponent(process), abs=1e-9)
+    order = atlas.CollisionBridge(step=0.1).weak_order(model)
+    assert order == pytest.approx(1 - max(expected, 0.0) / 2, abs=1e-4)
+
+
+def wedge_exponent(process):
+    """(theta_1 + theta_2) / xi of two gaps with white noise."""
+    whiten = np.linalg.inv(np.linalg.cholesky(process.covariance.toarray()))
+    sides = whiten / np.linalg.norm(whiten, axis=0)
+    pushes = whiten @ process.reflection.toarray()
+    angles = 0.0
+    for k in (0, 1):
+        along, push = sides[:, 1 - k], pushes[:, k]
+        normal = sides[:, k] - (sides[:, k] @ along) * along
+        angles += np.arctan2(-push @ along, push @ normal / np.linalg.norm(normal))
+    return angles / np.arccos(sides[:, 0] @ sides[:, 1])
+
+
+def test_the_order_is_that_of_the_worst_corner():
+    """At the floor alpha = 1/2, further up the variances are affine; one gap has no corner; other
+    schemes have one order for all models."""
+    scheme = atlas.CollisionBridge(step=0.1)
+    model = atlas.first_order([1, 0, -1.5], [1.0, 3.0, 5.0], floor=True)
+    process = atlas.GapProcess.from_model(model)
+    np.testing.assert_allclose(process.corner_exponents(), [0.5, 0.0], atol=1e-12)
+    assert scheme.weak_order(model) == pytest.approx(0.75)
+    assert scheme.weak_order(atlas.first_order([-1], [2], floor=True)) == 1.0
+    assert scheme.weak_order(ASYMMETRIC) == 1.0
+    assert atlas.BridgeEuler(step=0.1).weak_order(model) == 1.0
+
+
 @pytest.mark.slow
 def test_at_a_floor_and_with_symmetric_collisions_it_tends_to_the_known_law():
     """The limit, apart from the order: extrapolated with exponent 1 from steps .04, .02 and .01,

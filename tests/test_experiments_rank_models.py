@@ -50,15 +50,6 @@ def test_mean_capitals_are_those_of_the_gaps():
 
 
 @pytest.mark.parametrize(
-    ("variances", "expected"), [([1.0, 1.0], 0.0), ([1.0, 3.0], 0.5), ([3.0, 1.0], -1.0)]
-)
-def test_the_singularity_at_the_corner(variances, expected):
-    """Oracle: angles of the wedge by hand; 0 for a product law."""
-    process = atlas.GapProcess.from_model(atlas.first_order([1, -2], variances, floor=True))
-    assert table.corner_exponent(process) == pytest.approx(expected, abs=1e-9)
-
-
-@pytest.mark.parametrize(
     ("module", "changes", "message"),
     [
         (capital_distribution, {"num_stocks": (2,)}, "at least 4"),

@@ -26,7 +26,7 @@ class AbstractScheme(eqx.Module):
 
     step: float = eqx.field(converter=_check_step)
 
-    #: Weak order of the means of gaps.
+    #: Weak order of the means of gaps; `weak_order` says it of one model.
     order: ClassVar[float]
     #: Noise indices that a segment takes beyond one per step.
     extra_draws: ClassVar[int] = 0
@@ -39,6 +39,11 @@ class AbstractScheme(eqx.Module):
     @abc.abstractmethod
     def refusal(self, model: RankDiffusion) -> str | None:
         """Why the scheme cannot solve `model` and which one can, or None if it can."""
+
+    def weak_order(self, model: RankDiffusion) -> float:
+        """The weak order of the means of gaps of this model, at most `order`."""
+        del model
+        return float(self.order)
 
     def begin(self, problem: Problem, noise: Noise, state: State, plan: Plan) -> State:
         """What is done at the start of a segment, before the first step."""
