@@ -15,6 +15,7 @@ from atlas.ensemble import (
     Interrupted,
     Result,
     Seed,
+    check_path,
     plan_chunks,
     provenance,
     resolve_seed,
@@ -22,6 +23,7 @@ from atlas.ensemble import (
 )
 
 from ._checks import check_integer
+from ._engine import ServerClasses, server_classes_by_rate
 from ._results import RunInterrupted
 from ._subject import Subject
 
@@ -172,7 +174,7 @@ def open_store(
         )
     if not ensemble.is_seed_given:
         raise ValueError("store needs a seed that is given, so that the same call finds its chunks")
-    return ChunkStore(store, {**attrs, "start": start})
+    return ChunkStore(check_path("store", store), {**attrs, "start": start})
 
 
 def check_num_ranks(num_ranks: int | None, num_servers: int) -> int:
@@ -184,6 +186,29 @@ def check_num_ranks(num_ranks: int | None, num_servers: int) -> int:
     if count > num_servers:
         raise ValueError(f"num_ranks is {count}; give {remedy}")
     return count
+
+
+def speed_classes(
+    by_class: Any, subject: Subject, num_levels: int, *, sees: bool
+) -> ServerClasses | None:
+    """The classes that the caller wants to have averaged, None for none.
+
+    Arguments:
+        by_class: whether the caller does.
+        sees: whether the engine that was chosen can.
+    """
+    if not isinstance(by_class, bool):
+        raise ValueError(f"by_class is {by_class!r}; give True or False")
+    if not by_class:
+        return None
+    if subject.policy is None:
+        raise ValueError("by_class is True, but ranks with pauses are no servers; give False")
+    if not sees:
+        raise ValueError(
+            "by_class is True, but the engine does not follow every change of every server; give "
+            "engine='markov' or 'calendar', or by_class=False"
+        )
+    return server_classes_by_rate(subject.routed[0].service_rates, num_levels)
 
 
 def _leading(done: list[range], planned: list[range]) -> list[range]:

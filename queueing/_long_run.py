@@ -14,11 +14,11 @@ from atlas.ensemble import Estimate, Variable
 from ._batch_estimates import NUM_BATCHES, Batches, replica_variables, warmup_cuts
 from ._checks import check_integer, check_nonnegative, check_positive
 from ._engine import choose_engine
-from ._ensemble import check_num_ranks, describe, open_store, plan_ensemble
+from ._ensemble import check_num_ranks, describe, open_store, plan_ensemble, speed_classes
 from ._initial import resolve_initial
 from ._job_quantiles import grouped_histograms, num_histograms
 from ._long_run_task import FLOW, HISTOGRAM, SERIES, WEIGHT, LongRunTask, window_length
-from ._observables import JOB_DIMS, STATE_DIMS, check_observe
+from ._observables import CLASS_STATES, JOB_DIMS, STATE_DIMS, check_observe
 from ._results import QUANTILE_NAMES, LongRun, UnstableError
 from ._sampling_plan import SamplingPlan
 from ._simulate import DEFAULT_LEVELS
@@ -61,6 +61,7 @@ def long_run(
     engine: str = "auto",
     num_ranks: int | None = None,
     num_levels: int = DEFAULT_LEVELS,
+    by_class: bool = False,
     observe: Mapping[str, Callable[[np.ndarray], Any]] | None = None,
     violation_budget: float = DEFAULT_BUDGET,
     progress: bool | None = None,
@@ -79,6 +80,10 @@ def long_run(
         warmup: "mser5", which cuts at most half by the number of jobs (each replica by the mean of
             the others); or the time that is not averaged, below the horizon (0 for none).
         num_ranks: how many of the lowest ranks are kept.
+        by_class: whether to average the servers of each service rate apart too, exactly, at one
+            more addition per event: `occupancy_by_class` (speed_class, level), and
+            `lengths_by_class`, `utilisation_by_class`, `throughput_by_class` (speed_class), all
+            per server of the class, the slowest first.  Engines "markov" and "calendar".
         observe: the user's observables, name -> function of the ranked lengths (K,), averaged over
             states about every 8 K events; compiled by `numba.njit` they cost about nothing.
         throw: whether to refuse a system whose queues grow for ever, and a run that exceeds its
@@ -128,6 +133,7 @@ def long_run(
             levels,
             subject.streams,
             functions,
+            speed_classes(by_class, subject, levels, sees=chosen.sees_classes),
         ),
         initial=resolve_initial(initial, subject, ensemble.indices),
         seed=ensemble.seed,
@@ -200,7 +206,7 @@ def _make_result(
     coordinates = {"replica": np.array(indices)}
     if "tied_block_drift" in variables:
         coordinates["bound"] = np.arange(task.subject.num_servers)
-    if "wait_by_class" in variables:
+    if "wait_by_class" in variables or "occupancy_by_class" in variables:
         coordinates["speed_class"] = np.unique(task.subject.routed[0].service_rates)
     return LongRun(variables, attrs, coordinates)
 
@@ -275,6 +281,7 @@ def _reasons(task: LongRunTask, variables: dict[str, Variable]) -> dict[str, str
     if task.engine != "markov":
         reasons["total_at_events"] = f"engine {task.engine!r} does not average over single events"
     reasons.update(dict.fromkeys(["lengths", "utilisation", "throughput"], about_jobs))
+    reasons.update(dict.fromkeys(CLASS_STATES, "it needs by_class=True"))
     reasons.update(dict.fromkeys(FLOW, f"engine {task.engine!r} leaps over arrivals uncounted"))
     return {name: reason for name, reason in reasons.items() if name not in variables}
 

@@ -159,6 +159,7 @@ class LongRunTask:
             "warmup": "mser5" if self.mser5 else self.warmup,
             "num_ranks": self.num_ranks,
             "num_levels": self.plan.num_levels,
+            "by_class": self.plan.classes is not None,
             "observe": sorted(self.plan.functions),
             "histogram_unit": histogram_unit(self.subject.routed[0]) if has_jobs else 1.0,
             "quantile_relative_error": QUANTILE_RELATIVE_ERROR,
@@ -167,6 +168,8 @@ class LongRunTask:
     def check_memory(self, num_replicas: int) -> None:
         """Refuse batches that do not fit."""
         numbers = 3 * self.num_ranks + 4 * self.subject.num_servers + self.plan.num_levels + 16
+        if self.plan.classes is not None:
+            numbers += self.plan.classes.rates.size * (self.plan.num_levels + 3)
         numbers = numbers * NUM_BATCHES + 2 * HISTOGRAM_SIZE * self.num_histograms
         check_memory(
             16 * numbers * num_replicas,

@@ -22,10 +22,18 @@ STATE_DIMS: dict[str, tuple[str, ...]] = {
     "prob_tie": (),
     "utilisation": ("server",),
     "throughput": ("server",),
+    # Per server of each rate, slowest first.
+    "occupancy_by_class": ("speed_class", "level"),
+    "lengths_by_class": ("speed_class",),
+    "utilisation_by_class": ("speed_class",),
+    "throughput_by_class": ("speed_class",),
     # Jobs that were routed and have not reached their server.
     "travelling": (),
     "tied_block_drift": ("bound",),
 }
+
+# Those that are averaged only where they are asked for.
+CLASS_STATES = tuple(name for name in STATE_DIMS if name.endswith("_by_class"))
 
 # Job variables, whose means are averages over jobs (or events).
 JOB_DIMS: dict[str, tuple[str, ...]] = {
@@ -42,7 +50,7 @@ JOB_DIMS: dict[str, tuple[str, ...]] = {
     "total_at_events": (),
 }
 
-_DIMS = ("time", "replica", "rank", "gap", "server", "level", "bound", "flow")
+_DIMS = ("time", "replica", "rank", "gap", "server", "level", "bound", "flow", "speed_class")
 
 
 def check_observe(observe: Any) -> dict[str, StateFunction]:

@@ -21,7 +21,9 @@ class Snapshots(Result, kind="queueing.Snapshots"):
     `variables`: ``lengths_ranked`` (time, replica, rank), ``lengths`` (time, replica, server; only
     when all ranks are kept), ``gaps`` and, with a regime, ``scaled_gaps`` (time, replica, gap),
     ``total``, ``imbalance``, ``idle_servers``, ``prob_tie`` (time, replica), ``occupancy`` (time,
-    replica, level) and the user's own. `attrs` say engine, seed, start and versions.
+    replica, level), with ``by_class=True`` ``occupancy_by_class`` (time, replica, speed_class,
+    level), ``lengths_by_class`` and ``utilisation_by_class``, and the user's own. `attrs` say
+    engine, seed, start and versions.
     """
 
     @property
@@ -65,7 +67,10 @@ class LongRun(Result, kind="queueing.LongRun"):
     State variables are averages over time, job variables (``prob_wait``, ``prob_loss``, ``wait``,
     ``response``, ``time_to_service``) averages over accepted jobs (``prob_loss``: over all),
     ``wait_by_class`` and ``response_by_class`` those of the servers of each rate (ascending), and
-    ``total_at_events`` one over the states that events leave behind. Each has dims (replica, ...),
+    ``total_at_events`` one over the states that events leave behind. With ``by_class=True`` there
+    are ``occupancy_by_class`` (speed_class, level), ``lengths_by_class``, ``utilisation_by_class``
+    and ``throughput_by_class`` (speed_class): averages over time and over the servers of a rate.
+    Each has dims (replica, ...),
     and beside it ``NAME_std_error`` and ``NAME_dof``; `estimate` pools them. ``num_arrivals``,
     ``num_departures``, ``num_lost``, ``initial_total`` and ``final_total`` (replica) count the jobs
     of the whole run, warm-up included, where the engine sees them; ``warmup_cut`` (replica) is the

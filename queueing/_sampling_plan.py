@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ._engine._class_levels import ServerClasses
 from ._engine._sampler import Sampler
 from ._observables import StateFunction
 from ._rank_streams import RankStreams
@@ -25,6 +26,7 @@ class SamplingPlan:
         num_levels: levels of `occupancy`.
         streams: of the identities, where they hold.
         functions: the user's observables.
+        classes: of servers whose levels are averaged exactly, or None.
     """
 
     num_servers: int
@@ -32,6 +34,7 @@ class SamplingPlan:
     num_levels: int
     streams: RankStreams | None
     functions: dict[str, StateFunction]
+    classes: ServerClasses | None = None
 
     def open(self, stride: int) -> tuple[Sampler, Collected]:
         """Empty sums of one window, with a sample every `stride` steps of the engine."""

@@ -15,10 +15,17 @@ from atlas._time_grid import check_times
 from atlas.ensemble import Seed, Variable, check_memory
 
 from ._checks import check_integer
-from ._engine import BatchedEngine, Engine, choose_engine
-from ._ensemble import MAX_CHUNKS, check_num_ranks, describe, open_store, plan_ensemble
+from ._engine import BatchedEngine, Engine, ServerClasses, choose_engine
+from ._ensemble import (
+    MAX_CHUNKS,
+    check_num_ranks,
+    describe,
+    open_store,
+    plan_ensemble,
+    speed_classes,
+)
 from ._initial import Initial, resolve_initial
-from ._observables import STATE_DIMS, StateFunction, check_observe
+from ._observables import CLASS_STATES, STATE_DIMS, StateFunction, check_observe
 from ._results import Snapshots
 from ._subject import Subject, resolve_subject
 from ._violation import (
@@ -49,6 +56,7 @@ def simulate(
     engine: str = "auto",
     num_ranks: int | None = None,
     num_levels: int = DEFAULT_LEVELS,
+    by_class: bool = False,
     observe: Mapping[str, Callable[[np.ndarray], Any]] | None = None,
     violation_budget: float = DEFAULT_BUDGET,
     progress: bool | None = None,
@@ -73,10 +81,12 @@ def simulate(
         engine: "markov", "leap", "two_scale", "pauses", "calendar", "batched" (wide batches on a
             graphics processor; never chosen for you) or "auto": "pauses" for a system with
             pauses; "leap" where it is at least four times cheaper than events, and then
-            "two_scale" from 20 000 servers on; else "markov", or "calendar" for what is no Markov
+            "two_scale" from 2 000 servers on; else "markov", or "calendar" for what is no Markov
             chain of lengths.
         num_ranks: how many of the lowest ranks are kept; None: all, and lengths by server too.
         num_levels: levels of `occupancy`.
+        by_class: whether to keep `occupancy_by_class` (speed_class, level), `lengths_by_class` and
+            `utilisation_by_class` too, means over the servers of each service rate, slowest first.
         observe: the user's observables, name -> function of the ranked lengths (K,).
         violation_budget: for "two_scale", how far in total variation the law of each replica's
             path may be from the system's; what is spent of it is `violation_bound` (replica).
@@ -108,6 +118,8 @@ def simulate(
     )
     if not isinstance(throw, bool):
         raise ValueError(f"throw is {throw!r}; give True or False")
+    levels = check_integer("num_levels", num_levels, minimum=1, remedy="an int >= 1")
+    named = keeps_servers(chosen, subject)
     task = SnapshotTask(
         subject=subject,
         runner=chosen.configured(
@@ -120,8 +132,9 @@ def simulate(
         initial=resolve_initial(initial, subject, ensemble.indices),
         seed=ensemble.seed,
         num_ranks=check_num_ranks(num_ranks, subject.num_servers),
-        keeps_servers=num_ranks is None and keeps_servers(chosen, subject),
-        num_levels=check_integer("num_levels", num_levels, minimum=1, remedy="an int >= 1"),
+        keeps_servers=num_ranks is None and named,
+        num_levels=levels,
+        classes=speed_classes(by_class, subject, levels, sees=named),
         observe=check_observe(observe),
     )
     task.check_memory(len(ensemble.indices))
@@ -153,6 +166,7 @@ class SnapshotTask:
     num_ranks: int
     keeps_servers: bool
     num_levels: int
+    classes: ServerClasses | None
     observe: dict[str, StateFunction]
 
     @property
@@ -211,6 +225,8 @@ class SnapshotTask:
         }
         if self.keeps_servers:
             values["lengths"] = lengths
+        if self.classes is not None:
+            values.update(self.classes.means(self.classes.reached(lengths)))
         if ranked.size > 1:
             values["prob_tie"] = np.float64(ranked[0] == ranked[1])
         values.update({name: function.value(ranked) for name, function in self.observe.items()})
@@ -232,6 +248,7 @@ class SnapshotTask:
             "initial": self.initial.description,
             "num_ranks": self.num_ranks,
             "num_levels": self.num_levels,
+            "by_class": self.classes is not None,
             "observe": sorted(self.observe),
             "length_scale": float("nan") if scaling is None else float(scaling.length),
         }
@@ -240,6 +257,8 @@ class SnapshotTask:
         """Refuse a result that does not fit."""
         numbers = 3 * self.num_ranks + self.num_levels + 8
         numbers += self.subject.num_servers if self.keeps_servers else 0
+        if self.classes is not None:
+            numbers += self.classes.rates.size * (self.num_levels + 2)
         check_memory(
             16 * numbers * num_replicas * self.times.size,
             f"{num_replicas} replicas at {self.times.size} times",
@@ -266,7 +285,11 @@ class SnapshotTask:
                 name: Variable(("time", "replica", *self._dims(name, values.ndim - 2)), values)
                 for name, values in arrays.items()
             }
+            if self.classes is None:
+                unavailable.update(dict.fromkeys(CLASS_STATES, "it needs by_class=True"))
             coordinates = {"time": self.times, "replica": np.array(indices)}
+            if self.classes is not None:
+                coordinates["speed_class"] = self.classes.rates
             known = {"result": "successful", **attrs, **verdict, "unavailable": unavailable}
             return Snapshots({**variables, **bounds}, known, coordinates)
 

@@ -253,6 +253,7 @@ def test_an_interrupted_run_keeps_what_is_finished():
         ({"num_ranks": 9}, "num_ranks is 9"),
         ({"observe": {"wait": len}}, "observe has 'wait'"),
         ({"observe": {"mine": len}, "store": "x"}, "observe function"),
+        ({"store": 5}, "store must be .* got 5"),
         ({"throw": None}, "throw is None"),
         ({"initial": "stationary"}, "give a regime"),
     ],

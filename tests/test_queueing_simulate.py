@@ -95,6 +95,8 @@ def test_a_store_of_chunks_gives_the_same_and_is_used_again(tmp_path):
         _simulate("markov", replicas=6, chunk=2, seed=5, store=tmp_path / "store")
     with pytest.raises(ValueError, match="seed that is given"):
         _simulate("markov", seed=None, store=tmp_path / "other")
+    with pytest.raises(ValueError, match=r"store must be .* got 5"):
+        _simulate("markov", store=5)
 
 
 def test_without_a_seed_one_is_drawn_once_and_stored():

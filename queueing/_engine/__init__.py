@@ -4,6 +4,8 @@ from ._base import Engine as Engine
 from ._base import Run as Run
 from ._base import Window as Window
 from ._batched import BatchedEngine as BatchedEngine
+from ._class_levels import ServerClasses as ServerClasses
+from ._class_levels import server_classes_by_rate as server_classes_by_rate
 from ._log_histogram import HISTOGRAM_SIZE as HISTOGRAM_SIZE
 from ._log_histogram import QUANTILE_RELATIVE_ERROR as QUANTILE_RELATIVE_ERROR
 from ._log_histogram import add_to_histogram as add_to_histogram

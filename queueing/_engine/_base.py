@@ -71,6 +71,8 @@ class Engine(ABC):
     """A way to simulate; a new one is one file and one line in `ENGINES`."""
 
     name: ClassVar[str]
+    #: Whether its runs average what `SamplingPlan.classes` asks for.
+    sees_classes: ClassVar[bool] = False
 
     @abstractmethod
     def refusal(self, subject: Subject) -> str | None:

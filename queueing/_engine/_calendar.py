@@ -29,7 +29,14 @@ from ._calendar_state import (
     Layout,
 )
 from ._calendar_supply import Supply
-from ._calendar_tally import close_window, job_histograms, mean_travelling, open_window
+from ._calendar_tally import (
+    class_means,
+    close_window,
+    empty_tally,
+    job_histograms,
+    mean_travelling,
+    open_window,
+)
 from ._sampler import EMPTY_SAMPLER, Sampler
 
 if TYPE_CHECKING:
@@ -53,6 +60,7 @@ class CalendarEngine(Engine):
     """
 
     name = "calendar"
+    sees_classes = True
 
     def refusal(self, subject: Subject) -> str | None:
         """Refuses systems with pauses, whose events belong to ranks."""
@@ -70,6 +78,7 @@ class CalendarEngine(Engine):
             plan is not None,
             travel_kind(system),
             sight_kind(system),
+            plan is not None and plan.classes is not None,
         )
         shared = _Shared(loop, layout_of(system), kernel, system, plan)
         return lambda lengths, sequence: _CalendarRun(shared, lengths, sequence)
@@ -101,14 +110,15 @@ class _CalendarRun(Run):
         words, samples = sequence.spawn(2)
         self._sampling = np.random.Generator(np.random.PCG64(samples))
         self._supply = Supply(shared.system, sequence)
-        num_levels = shared.plan.num_levels if shared.plan is not None else 1
+        plan = shared.plan
+        num_levels = plan.num_levels if plan is not None else 1
         self._state = start_state(
             shared.layout,
             lengths,
             self._supply,
             words,
             shared.kernel,
-            num_levels,
+            empty_tally(lengths.size, num_levels, None if plan is None else plan.classes),
             sight_kind(shared.system) != PRESENT,
         )
         # The clock is a sum of durations in two floats, as exact as they are.
@@ -148,6 +158,9 @@ class _CalendarRun(Run):
         else:
             self._run(EMPTY_SAMPLER)
         means.update(close_window(self._state, duration))
+        if plan.classes is not None:
+            means.update(class_means(self._state, plan.classes, duration))
+            means["throughput_by_class"] = plan.classes.throughput(means["throughput"])
         if self._shared.system.travel_times is not None:
             means["travelling"] = mean_travelling(self._state, duration)
         self._count_flow()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._calendar_state import HEADROOM, LEAST, PAUSE, SHOWN_LEAST, view_shown
-from ._calendar_tally import tally_change
+from ._calendar_tally import tally_change, tally_class_change
 from ._inlined import inlined
 from ._job_pool import pop_job, push_job
 from ._ranked_queues import move
@@ -20,7 +20,9 @@ UP, DOWN, NOWHERE = np.int64(1), np.int64(0), np.int64(0)
 PRESENT, WITH_TRAVELLERS, PAST = range(3)
 
 
-def build_changes(update: Callable[..., Any], averages: bool, sight: int) -> tuple[Any, ...]:
+def build_changes(
+    update: Callable[..., Any], averages: bool, sight: int, by_class: bool = False
+) -> tuple[Any, ...]:
     """The compiled parts of the loop that change lengths.
 
     Returns: change(world, server, level, up, now) of the lengths themselves; report(world, server,
@@ -71,6 +73,8 @@ def build_changes(update: Callable[..., Any], averages: bool, sight: int) -> tup
             counts[PAUSE] = 1
         if averages:
             tally_change(world, server, edge, level, up, now)
+            if by_class:
+                tally_class_change(world, server, level, up, now)
         if sight == PRESENT:
             view = view_shown(world, NOWHERE)
             update(view, world.memory, server, level, up, world.numbers, world.names)

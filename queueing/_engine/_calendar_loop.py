@@ -41,7 +41,12 @@ def _sample(queues, counts, sampler):
 
 @functools.cache
 def build_calendar_loop(
-    choose: Callable[..., Any], update: Callable[..., Any], averages: bool, travel: int, sight: int
+    choose: Callable[..., Any],
+    update: Callable[..., Any],
+    averages: bool,
+    travel: int,
+    sight: int,
+    by_class: bool = False,
 ) -> Callable[..., None]:
     """The loop for one policy's rule, compiled once per rule and per kind of travel and sight.
 
@@ -49,7 +54,7 @@ def build_calendar_loop(
         is later than `end`, or stops before (`counts[PAUSE]` is 1) because a block is used up or
         room is short.
     """
-    change, report, show = build_changes(update, averages, sight)
+    change, report, show = build_changes(update, averages, sight, by_class)
     join, depart, set_out, land = build_moves(change, report, averages, travel, sight)
 
     @inlined

@@ -16,9 +16,9 @@ from ._calendar_state import (
     TOTAL,
     CalendarState,
     Layout,
+    Tally,
 )
 from ._calendar_supply import Supply
-from ._calendar_tally import empty_tally
 from ._job_pool import RESERVE, JobPool, check_pool_memory, fill_pool, with_free_nodes
 from ._ranked_queues import RankedQueues, rank_queues, with_room
 from ._tournament import hold_tournament
@@ -39,7 +39,7 @@ def start_state(
     supply: Supply,
     words: np.random.SeedSequence,
     kernel: Kernel,
-    num_levels: int,
+    tally: Tally,
     is_seen_apart: bool,
 ) -> CalendarState:
     """Queues of given lengths whose services all begin afresh, nobody on the way.
@@ -50,7 +50,7 @@ def start_state(
         supply: draws their services.
         words: seeds the policy's draws.
         kernel: the policy.
-        num_levels: levels of `occupancy`.
+        tally: empty.
         is_seen_apart: whether the policy sees other lengths than the present ones.
     """
     queues = rank_queues(lengths, _ROOM)
@@ -70,7 +70,7 @@ def start_state(
         empty_heap(),
         hold_tournament(due),
         supply.open(NO_SAMPLES),
-        empty_tally(layout.num_servers, num_levels),
+        tally,
         make_bank(words).side,
         np.ascontiguousarray(kernel.memory(lengths)),
         counts,

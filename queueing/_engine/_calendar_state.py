@@ -106,12 +106,16 @@ class Tally(NamedTuple):
         ranks: (K,) signed times of changes, by rank.
         servers: (K * SERVER_COLUMNS,) such times and counts, by server.
         levels: (L + 2,) signed times, by level, what is above L in the last.
+        classes: (C (L + 2),) the same by class of servers, or (0,) if nobody asks.
+        class_of: (K,) int64, each server's class, or (0,).
         waits, responses, times_to_service: int64 histograms of jobs.
     """
 
     ranks: np.ndarray
     servers: np.ndarray
     levels: np.ndarray
+    classes: np.ndarray
+    class_of: np.ndarray
     waits: np.ndarray
     responses: np.ndarray
     times_to_service: np.ndarray
@@ -235,6 +239,8 @@ def open_world(state, layout, numbers, names):
             pointer_to(tally.ranks),
             pointer_to(tally.servers),
             pointer_to(tally.levels),
+            pointer_to(tally.classes),
+            pointer_to(tally.class_of),
             pointer_to(tally.waits),
             pointer_to(tally.responses),
             pointer_to(tally.times_to_service),

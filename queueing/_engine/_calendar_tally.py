@@ -32,23 +32,28 @@ from ._calendar_state import (
     CalendarState,
     Tally,
 )
+from ._class_levels import tally_class
 from ._inlined import inlined
 from ._log_histogram import add_to_histogram, empty_histogram
 
 if TYPE_CHECKING:
     from typing import Any
 
+    from ._class_levels import ServerClasses
+
 # Of a server: signed times of its length and of being busy, and how many jobs left.
 LENGTH, BUSY, SERVED = range(3)
 SERVER_COLUMNS = 3
 
 
-def empty_tally(num_servers: int, num_levels: int) -> Tally:
-    """Sums of one window, for so many levels of `occupancy`."""
+def empty_tally(num_servers: int, num_levels: int, classes: ServerClasses | None) -> Tally:
+    """Sums of one window, for so many levels of `occupancy`, and for classes if there are any."""
     return Tally(
         np.zeros(num_servers),
         np.zeros(num_servers * SERVER_COLUMNS),
         np.zeros(num_levels + 2),
+        np.zeros(0) if classes is None else classes.cells(np.float64).ravel(),
+        np.zeros(0, np.int64) if classes is None else classes.class_of,
         *(empty_histogram() for _ in range(3)),
     )
 
@@ -72,6 +77,15 @@ def tally_change(world, server, edge, level, up, now):
     tied = np.int64(world.queues.first[np.uintp(counts[LEAST] + 1)] > 1)
     sums[TIED_SUM] += (tied - counts[TIED]) * elapsed
     counts[TIED] = tied
+
+
+@inlined
+def tally_class_change(world, server, level, up, now):
+    """The same for the class of the server."""
+    elapsed = now - world.sums[WINDOW_START]
+    tally, width = world.tally, world.top_level + 1
+    group, signed = tally.class_of[server], elapsed if up == 1 else -elapsed
+    tally_class(tally.classes, width, group, level + up, signed)
 
 
 @inlined
@@ -99,7 +113,9 @@ def tally_travelling(world, up, now):
 def open_window(state: CalendarState, start: float) -> None:
     """Begin to count and to average at time `start`."""
     for array in state.tally:
-        array[:] = 0
+        # Classes are no sums.
+        if array is not state.tally.class_of:
+            array[:] = 0
     state.counts[WINDOW_COUNTS] = 0
     state.sums[:SUM_ENTRIES] = 0.0
     state.sums[WINDOW_START] = start
@@ -125,6 +141,14 @@ def close_window(state: CalendarState, duration: float) -> dict[str, Any]:
     if size > 1:
         means["prob_tie"] = state.counts[TIED] - state.sums[TIED_SUM] / duration
     return means
+
+
+def class_means(
+    state: CalendarState, classes: ServerClasses, duration: float
+) -> dict[str, np.ndarray]:
+    """Time averages by class of servers over the window of length `duration` that ends now."""
+    cells = state.tally.classes.reshape(classes.rates.size, -1)
+    return classes.means(classes.reached(state.queues.lengths) - cells[:, 1:] / duration)
 
 
 def job_histograms(state: CalendarState, travels: bool) -> dict[str, np.ndarray]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
+from ._class_levels import tally_class
 from ._inlined import inlined
 from ._packed_rates import draw_server, pack_rates
 from ._pointers import pointer_to, prefetch, shifted
@@ -45,7 +46,11 @@ class EventRates(NamedTuple):
 
 @functools.cache
 def build_event_loop(
-    choose: Callable[..., int], update: Callable[..., None], uses_order: bool, averages: bool
+    choose: Callable[..., int],
+    update: Callable[..., None],
+    uses_order: bool,
+    averages: bool,
+    by_class: bool = False,
 ) -> Callable[..., None]:
     """The loop for one policy's rule, compiled once per rule, not per parameter values.
 
@@ -56,18 +61,27 @@ def build_event_loop(
     Arguments:
         choose, update, uses_order: of the policy's `Kernel`.
         averages: whether the loop tallies and samples.
+        by_class: whether it tallies the levels of every class of servers too.
     Returns: run(queues, bank, words, targets, clock, end, rates, rule, tables, sampler), which goes
         on to tick `end` of the window, or until `sampler.kept` is full. Levels for so many arrivals
         must be there. `targets` (BLOCK,) goes with `words`; `rule` is (numbers, names, memory) of
-        the policy; `tables` are (moments, servers, found, groups), see `_tally`.
+        the policy; `tables` are (moments, servers, found, groups), see `_tally`, and (cells,
+        class_of), see `_class_levels`.
     """
 
     @inlined
-    def apply(count, clock, fresh, pointers, side, rule, tables, num_groups, rates, num_servers):
+    def tally(tables, widths, edge, server, level, up, now):
+        moments, servers, found, groups, cells, class_of = tables
+        tally_event(moments, servers, found, groups, widths[0], edge, server, level, up, now)
+        if by_class:
+            signed = (2 * up - 1) * now
+            tally_class(cells, widths[1], class_of[server], level + up, signed)
+
+    @inlined
+    def apply(count, clock, fresh, pointers, side, rule, tables, widths, rates, num_servers):
         words, targets = fresh
         lengths, order, position, first = pointers
         numbers, names, memory = rule
-        moments, servers, found, groups = tables
         shortest, far = clock[SHORTEST], num_servers >= _MANY_SERVERS
         tick, accepted, lost, found_idle, idle_moment = clock[TICK], 0, 0, 0, 0
         total, total_sum = clock[TOTAL], 0
@@ -79,7 +93,7 @@ def build_event_loop(
                 if uses_order:
                     prefetch(shifted(position, ahead))
                 if averages:
-                    prefetch(shifted(servers, ahead * SERVER_COLUMNS))
+                    prefetch(shifted(tables[1], ahead * SERVER_COLUMNS))
             target = targets[np.uintp(k)]
             if target < 0:
                 word = np.int64(words[np.uintp(k)] >> np.uint64(11))
@@ -105,9 +119,7 @@ def build_event_loop(
             update(view, memory, server, level, up, numbers, names)
             if averages:
                 now = tick + k + 1
-                tally_event(
-                    moments, servers, found, groups, num_groups, edge, server, level, up, now
-                )
+                tally(tables, widths, edge, server, level, up, now)
                 accepted += up
                 was_idle, is_idle = np.int64(level < up), np.int64(level + up == 1) * (1 - up)
                 found_idle += was_idle
@@ -140,8 +152,10 @@ def build_event_loop(
             pointer_to(tables[1]),
             pointer_to(tables[2]),
             pointer_to(tables[3]),
+            pointer_to(tables[4]),
+            pointer_to(tables[5]),
         )
-        num_groups = tables[2].shape[1]
+        widths = (tables[2].shape[1], tables[4].shape[1])
         while True:
             if averages and clock[TICK] == clock[NEXT_SAMPLE]:
                 write_ranked(queues, clock[SHORTEST], uses_order, sampler.ranked)
@@ -170,7 +184,7 @@ def build_event_loop(
                 side,
                 rule_pointers,
                 table_pointers,
-                num_groups,
+                widths,
                 rates,
                 size,
             )

@@ -55,6 +55,7 @@ class MarkovEngine(Engine):
     """
 
     name = "markov"
+    sees_classes = True
 
     def refusal(self, subject: Subject) -> str | None:
         """Refuses what is no Markov chain of queue lengths under a policy."""
@@ -72,7 +73,13 @@ class MarkovEngine(Engine):
         system, policy = subject.routed
         kernel = policy.kernel(system)
         shared = _Shared(
-            build_event_loop(kernel.choose, kernel.update, kernel.uses_order, plan is not None),
+            build_event_loop(
+                kernel.choose,
+                kernel.update,
+                kernel.uses_order,
+                plan is not None,
+                plan is not None and plan.classes is not None,
+            ),
             event_rates(system),
             kernel,
             system.arrival_rate + system.total_service_rate,
@@ -116,6 +123,10 @@ class _MarkovRun(Run):
         self._moments = np.zeros(size, np.int64)
         self._servers = np.zeros((size, SERVER_COLUMNS), np.int64)
         self._found = np.zeros((0, shared.groups.rates.size), np.int64)
+        self._cells, self._class_of = np.zeros((0, 0), np.int64), np.zeros(0, np.int64)
+        if shared.plan is not None and shared.plan.classes is not None:
+            classes = shared.plan.classes
+            self._cells, self._class_of = classes.cells(np.int64), classes.class_of
         self._flow = {"arrivals": 0, "departures": 0, "lost": 0}
 
     def lengths(self) -> np.ndarray:
@@ -134,7 +145,8 @@ class _MarkovRun(Run):
         plan = self._shared.plan
         assert plan is not None
         num_ticks = self._num_ticks(duration)
-        self._moments[:], self._servers[:], self._found[:] = 0, 0, 0
+        for table in (self._moments, self._servers, self._found, self._cells):
+            table[:] = 0
         self._clock[[ACCEPTED, LOST, FOUND_IDLE, IDLE_MOMENT, TOTAL_SUM]] = 0
         before = self._queues.lengths.copy()
         # A window of N ticks has N + 1 states; given N each is held equally long in the mean.
@@ -152,6 +164,10 @@ class _MarkovRun(Run):
             "throughput": self._servers[:, SERVED] / duration,
             **plan.close(sampler, collected),
         }
+        if plan.classes is not None:
+            reached = plan.classes.reached(lengths) - self._cells[:, 1:] / num_states
+            means.update(plan.classes.means(reached))
+            means["throughput_by_class"] = plan.classes.throughput(means["throughput"])
         return Window(means, self._job_sums(before), histograms={"found": self._found.copy()})
 
     def job_histograms(self, counts: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -212,7 +228,14 @@ class _MarkovRun(Run):
                 end,
                 shared.rates,
                 rule,
-                (self._moments, self._servers, self._found, shared.groups.group_of),
+                (
+                    self._moments,
+                    self._servers,
+                    self._found,
+                    shared.groups.group_of,
+                    self._cells,
+                    self._class_of,
+                ),
                 sampler,
             )
             if collected is not None:

@@ -86,8 +86,10 @@ class ExactStationary:
                 `lengths_ranked`, `gaps`, `scaled_gaps`, `total`, `imbalance`, `occupancy` from
                 level 1 up, `idle_servers`, `prob_tie`, `utilisation`, `throughput`, `prob_wait`,
                 `prob_loss`, `wait`, `response`, `time_to_service`, `wait_by_class`,
-                `response_by_class` (by service rate, ascending), `messages_per_job`,
-                `tied_block_drift`), or one passed in `observe`.
+                `response_by_class`, `occupancy_by_class`, `lengths_by_class`,
+                `utilisation_by_class`, `throughput_by_class` (by service rate, ascending, the last
+                four per server), `messages_per_job`, `tied_block_drift`), or one passed in
+                `observe`.
 
         Returns:
             A float, or an array over server, rank, gap or level.  State observables are time

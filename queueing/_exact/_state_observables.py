@@ -42,6 +42,27 @@ def _occupancy(chain: Chain, law: np.ndarray) -> np.ndarray:
     return np.cumsum(at_level[::-1])[::-1][1:]
 
 
+def _occupancy_by_class(chain: Chain, law: np.ndarray) -> np.ndarray:
+    """(C, L): the same for the servers of each rate alone, slowest first."""
+    rates = system_of(chain, "occupancy_by_class").service_rates
+    levels = np.arange(1, chain.space.cap + 1)
+    # A folded chain has one rate, and its ranks are all of the class.
+    reached = [law @ (chain.space.states >= level) for level in levels]
+    return np.stack([_class_means(rates, shares) for shares in reached], axis=1)
+
+
+def _class_means(rates: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """(..., C) means over the servers of each rate of values (..., K)."""
+    classes = np.unique(rates)
+    return np.stack([values[..., rates == rate].mean(axis=-1) for rate in classes], axis=-1)
+
+
+def _by_class(values: Callable[[Chain], np.ndarray]) -> Callable[[Chain], np.ndarray]:
+    return lambda chain: _class_means(
+        system_of(chain, "an average by class").service_rates, values(chain)
+    )
+
+
 def _prob_tie(chain: Chain) -> np.ndarray:
     if chain.space.num_servers < 2:
         raise ValueError("prob_tie needs at least two servers; this system has one")
@@ -74,12 +95,16 @@ STATE_OBSERVABLES: dict[str, Callable[[Chain], np.ndarray]] = {
     "prob_tie": _prob_tie,
     "utilisation": _utilisation,
     "throughput": _throughput,
+    "lengths_by_class": _by_class(_lengths),
+    "utilisation_by_class": _by_class(_utilisation),
+    "throughput_by_class": _by_class(_throughput),
     "tied_block_drift": _tied_block_drift,
 }
 
 
 LAW_OBSERVABLES: dict[str, Callable[[Chain, np.ndarray], np.ndarray]] = {
     "occupancy": _occupancy,
+    "occupancy_by_class": _occupancy_by_class,
 }
 
 
