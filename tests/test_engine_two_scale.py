@@ -193,7 +193,7 @@ def test_what_two_scales_do_not_serve_is_refused():
 
 def test_auto_takes_two_scales_for_large_systems_only():
     """The rule that the documentation of `simulate` states."""
-    for n, name in ((10_000, "leap"), (20_000, "two_scale")):
+    for n, name in ((1_000, "leap"), (2_000, "two_scale")):
         regime = queueing.extreme_congestion(n, 2.0, 1.0)
         out = queueing.simulate(regime, times=[0.0], seed=6, num_ranks=1, progress=False)
         assert out.attrs["engine"] == name

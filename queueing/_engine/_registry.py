@@ -35,7 +35,7 @@ _PER_QUEUE = 4e-9
 # Leaping has to be so much cheaper, because events show more observables.
 _ADVANTAGE = 4.0
 # From so many servers on far queues, which need no leap at every arrival by rank, are most.
-_MANY_SERVERS = 20_000
+_MANY_SERVERS = 2_000
 # A long run has up to a hundred windows, and so many events of each take 0.1 s.
 _MOST_EVENTS = 1e7
 
@@ -45,7 +45,7 @@ def choose_engine(engine: Any, subject: Subject, window: float | None = None) ->
 
     "auto": "pauses" for a system with pauses; "leap" where it is at least four times cheaper than
     events, by (3 us per class of servers + 4 ns per server) against 10 ns per event between two
-    special arrivals, and then "two_scale" from 20 000 servers on; "markov" if lengths alone are a
+    special arrivals, and then "two_scale" from 2 000 servers on; "markov" if lengths alone are a
     Markov chain; else "calendar".  Windows of averages that hold too few arrivals by rank for
     leaps, but at most 1e7 events, are left to "markov".
 
