@@ -75,7 +75,7 @@ def test_all_averages_are_those_of_the_oracle_at_unequal_rates_with_a_buffer():
     policy = PowerOfD(2)
     exact = queueing.exact_stationary(system, policy, max_length=4)
     squares = {"squares": lambda ranked: np.sum(ranked**2)}
-    run = long_run(system, policy, 3000.0, seed=3, num_levels=4, observe=squares)
+    run = long_run(system, policy, 6000.0, seed=3, num_levels=4, observe=squares)
     exact_squares = exact.probabilities @ np.sum(exact.states**2, axis=1)
     assert_close(run, "squares", exact_squares, 0.12)
     assert run.attrs["engine"] == "calendar"
@@ -97,7 +97,7 @@ def test_one_server_with_poisson_arrivals_waits_as_pollaczek_and_khinchine_say(l
     """
     rho, mu = 0.6, 2.0
     wait = rho * (1.0 + law.scv) / (2.0 * (1.0 - rho) * mu)
-    run = long_run(System([mu], rho * mu, service=law), Random(), 3000.0)
+    run = long_run(System([mu], rho * mu, service=law), Random(), 8000.0)
     assert_close(run, "wait", wait, 0.25)
     assert_close(run, "time_to_service", wait, 0.25)
     assert_close(run, "prob_wait", rho, 0.07)
@@ -115,7 +115,7 @@ def test_renewal_arrivals_find_another_state_than_time_shows():
     lam, mu = 0.8, 1.0
     root = brentq(lambda s: (2 * lam / (2 * lam + mu * (1 - s))) ** 2 - s, 1e-9, 0.999)
     system = System([mu], lam, arrivals=Erlang(2))
-    run = long_run(system, Random(), 4000.0, seed=4)
+    run = long_run(system, Random(), 12000.0, seed=4)
     assert_close(run, "prob_wait", root, 0.03)
     assert_close(run, "wait", root / ((1.0 - root) * mu), 0.3)
     assert_close(run, "utilisation", lam / mu, 0.03)

@@ -76,13 +76,19 @@ def test_moments_are_the_integrals_of_the_tail(law):
 @by_law
 def test_samples_have_the_law(law):
     """Oracle: the distribution function; Massart's bound 2 exp(-2 n d^2) < 1e-6 for any law, so
-    d = .0135 is the false-fail limit and about .02 what is detected: times 1.2 is rejected."""
+    d = .0135 is the false-fail limit and about .02 what is detected: times 1.2 is rejected.
+
+    Streams have ways of their own to draw.
+    """
     samples = law.sample(np.random.default_rng(1), (200, 200))
     assert samples.shape == (200, 200) and samples.dtype == np.float64
-    assert samples.min() >= 0.0
+    stream = np.empty(samples.size)
+    law.start(np.random.default_rng(2)).fill(stream)
     limit = math.sqrt(math.log(2.0e6) / (2.0 * samples.size))
-    assert distance_to_law(law, samples.ravel()) < limit
-    assert distance_to_law(law, 1.2 * samples.ravel()) > limit
+    for times in (samples.ravel(), stream):
+        assert times.min() >= 0.0
+        assert distance_to_law(law, times) < limit
+        assert distance_to_law(law, 1.2 * times) > limit
 
 
 @by_law

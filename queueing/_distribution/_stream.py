@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ._base import Distribution
 
 # Fixed, since some laws use their generator in another order for another size.
-_BLOCK = 2048
+BLOCK = 2048
 
 
 class Stream(ABC):
@@ -58,4 +58,4 @@ class SampleStream(BlockStream):
         self._generator = check_generator(generator)
 
     def _next_block(self) -> np.ndarray:
-        return self._law.sample(self._generator, _BLOCK)
+        return self._law.sample(self._generator, BLOCK)

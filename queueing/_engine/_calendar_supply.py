@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import numba
 import numpy as np
 
 from .._distribution import Deterministic, Distribution
@@ -45,12 +46,7 @@ class ArrivalClock:
             out[:] = np.inf
             return
         self._fill(out)
-        np.cumsum(out, out=out)
-        last = float(out[-1])
-        out += self._rest
-        out += self._sum
-        out /= self._rate
-        self._add(last)
+        self._add(_sum_up(out, self._sum, self._rest, self._rate))
 
     def _add(self, last: float) -> None:
         total = self._sum + last
@@ -62,6 +58,16 @@ class ArrivalClock:
         rest = self._rest + ((self._sum - (total - added)) + (last - added))
         self._sum = total + rest
         self._rest = rest - (self._sum - total)
+
+
+@numba.njit(nogil=True)
+def _sum_up(out, before, rest, rate):
+    """Let interarrival times become times of arrival; their sum."""
+    total = 0.0
+    for k in range(out.shape[0]):
+        total += out[k]
+        out[k] = (total + rest + before) / rate
+    return total
 
 
 class Supply:
