@@ -13,7 +13,15 @@ import queueing
 from atlas.ensemble import Estimate
 
 from ._balancing_order_runs import spread_ratio
-from ._frame import BAND_COLOUR, COLOURS, MARKERS, THEORY_COLOUR, new_figure
+from ._frame import (
+    BAND_COLOUR,
+    COLOURS,
+    MARKERS,
+    THEORY_COLOUR,
+    label_round_values,
+    label_values,
+    new_figure,
+)
 
 if TYPE_CHECKING:
     from ._balancing_order_runs import Runs
@@ -51,6 +59,7 @@ def _draw_waits(panel: Axes, runs: Runs) -> None:
         xlabel="chi",
         ylabel="mean wait / that of one pooled server",
     )
+    label_round_values(panel.xaxis)
     panel.legend()
 
 
@@ -85,6 +94,8 @@ def _draw_order(panel: Axes, runs: Runs) -> None:
         xlabel="1 - load = n^{-1/2}",
         ylabel="chi",
     )
+    label_values(panel.xaxis, excess)
+    label_round_values(panel.yaxis)
     panel.legend()
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ._frame import COLOURS, MARKERS, THEORY_COLOUR, new_figure
+from ._frame import COLOURS, MARKERS, THEORY_COLOUR, label_round_values, new_figure
 from ._remote_waits import Waits
 
 if TYPE_CHECKING:
@@ -67,8 +67,6 @@ def _finish(panel: Axes, runs: Runs, title: str, xlabel: str) -> None:
     panel.axhline(load / (1 - load), color="#777777", linestyle="--", label="no information")
     panel.axhline(pooled, color=THEORY_COLOUR, linestyle=":", label="one pooled server")
     panel.set(title=title, xlabel=f"{xlabel}, in mean services", xscale="log", yscale="log")
-    low, high = panel.get_ylim()
-    ticks = [tick for tick in (1, 2, 5, 10, 20, 50, 100, 200) if low <= tick <= high]
-    panel.set_yticks(ticks, [str(tick) for tick in ticks])
-    panel.minorticks_off()
+    label_round_values(panel.xaxis)
+    label_round_values(panel.yaxis)
     panel.legend(fontsize=7.5, ncols=2)

@@ -19,6 +19,8 @@ from ._figure import COLOURS as COLOURS
 from ._figure import MARKERS as MARKERS
 from ._figure import THEORY_COLOUR as THEORY_COLOUR
 from ._figure import figure_style as figure_style
+from ._figure import label_round_values as label_round_values
+from ._figure import label_values as label_values
 from ._figure import new_figure as new_figure
 from ._figure import save_figure as save_figure
 from ._power_law import PowerLaw as PowerLaw

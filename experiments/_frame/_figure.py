@@ -3,13 +3,15 @@
 Figures are made without pyplot, so that nothing depends on a display or on global state.
 """
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import matplotlib
 from cycler import cycler
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
@@ -65,6 +67,31 @@ def new_figure(width: float = 8.0, height: float = 4.5) -> Figure:
     figure = Figure(figsize=(width, height))
     FigureCanvasAgg(figure)
     return figure
+
+
+def label_values(axis: Axis, values: Iterable[float], form: str = "g") -> None:
+    """Ticks at these values alone, labelled by the format: for logarithmic axes.
+
+    Arguments:
+        axis: `panel.xaxis` or `panel.yaxis`.
+        values: where the ticks are.
+        form: a format specification, such as "g" or ",.0f".
+    """
+    ticks = list(values)
+    axis.set_ticks(ticks, [format(tick, form) for tick in ticks], minor=False)
+    axis.set_ticks([], minor=True)
+
+
+def label_round_values(axis: Axis) -> None:
+    """Ticks at 1, 2 and 5 times powers of ten alone, for logarithmic axes of a few decades.
+
+    Arguments:
+        axis: `panel.xaxis` or `panel.yaxis`, its limits as they shall be.
+    """
+    low, high = axis.get_view_interval()
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    values = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
+    label_values(axis, [value for value in values if low <= value <= high])
 
 
 def save_figure(figure: Figure, path: Path) -> None:
