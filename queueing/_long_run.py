@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from typing import Any
@@ -22,7 +23,7 @@ from ._observables import CLASS_STATES, JOB_DIMS, STATE_DIMS, check_observe
 from ._results import QUANTILE_NAMES, LongRun, UnstableError
 from ._sampling_plan import SamplingPlan
 from ._simulate import DEFAULT_LEVELS
-from ._stability import instability
+from ._stability import doubt, instability
 from ._subject import Subject, resolve_subject
 from ._violation import (
     DEFAULT_BUDGET,
@@ -92,6 +93,9 @@ def long_run(
 
     Returns: `LongRun`.
 
+    Warns: where it is not known whether the system is stable: under JIQ and IdleOneFirst at unequal
+        service rates, see there.
+
     Raises: ValueError that names the argument, its value and the remedy;
         `UnstableError` (a ValueError); `ViolationBoundError`; `RunInterrupted` on Ctrl-C.
 
@@ -118,6 +122,9 @@ def long_run(
         raise ValueError(f"throw is {throw!r}; give True or False")
     if problem is not None and throw:
         raise UnstableError(f"{problem}; or pass throw=False to average over this horizon")
+    open_question = doubt(subject)
+    if problem is None and open_question is not None:
+        warnings.warn(open_question, stacklevel=2)
     budget = check_violation_budget(violation_budget)
     levels = check_integer("num_levels", num_levels, minimum=1, remedy="an int >= 1")
     functions = check_observe(observe)

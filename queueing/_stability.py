@@ -6,6 +6,7 @@ import numpy as np
 
 from ._overload import overload
 from ._paused import PausedSystem
+from ._random_fallback import fallback_overload, undecided_fallback
 from ._subject import Subject
 
 
@@ -13,8 +14,9 @@ def instability(subject: Subject) -> str | None:
     """Why the system is known to have no stationary law, with the remedy; None if it may have one.
 
     Checked: the load of the whole; servers that receive too much whatever the state, see
-    `overload`; for servers of one rate under a policy by ranks, the load of the upper ranks
-    together; rho_k of a system with pauses.
+    `overload`; slow servers under a policy that falls back on random routing, see
+    `fallback_overload`; for servers of one rate under a policy by ranks, the load of the upper
+    ranks together; rho_k of a system with pauses.
     """
     if isinstance(subject.system, PausedSystem):
         try:
@@ -23,7 +25,7 @@ def instability(subject: Subject) -> str | None:
             return str(error)
         return None
     system, policy = subject.routed
-    problem = overload(system, policy)
+    problem = overload(system, policy) or fallback_overload(system, policy)
     if problem is not None:
         return problem
     streams = subject.streams
@@ -36,3 +38,14 @@ def instability(subject: Subject) -> str | None:
         rank = int(np.flatnonzero(above >= 0.0)[-1]) + 1
         return f"ranks {rank} and above receive as much as they serve; send less to the upper ranks"
     return None
+
+
+def doubt(subject: Subject) -> str | None:
+    """Why it is not known whether there is a stationary law, with the remedy.
+
+    None where `instability` has an answer, where there is a law, and for policies about which
+    nothing is known that would speak against it.
+    """
+    if isinstance(subject.system, PausedSystem):
+        return None
+    return undecided_fallback(*subject.routed)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from queueing import (
+    JIQ,
     JSQ,
     Marginal,
     Policy,
@@ -318,7 +319,11 @@ ASK: Any = exact_stationary
         (lambda: ASK(System([1.0, 0.0], 0.5), JSQ(), max_length=9), "only fills up"),
         (
             lambda: ASK(System([1.0, 0.4], 1.2), Random(), max_length=40),
-            "server 1 is offered 0.6",
+            "no stationary law: server 1 receives at least 0.6",
+        ),
+        (
+            lambda: ASK(System([1.0, 0.4], 1.2), Marginal(JIQ(), fraction=0.05), max_length=40),
+            "server 1 is offered",
         ),
         (
             lambda: ASK(

@@ -5,13 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from .._paused import PausedSystem
+from .._stability import instability
+from .._subject import Subject
 from .._system import System
 from ._chain import Chain
 from ._linear_algebra import recurrent_class
 
 
-def check_load(system: System | PausedSystem) -> None:
+def check_load(subject: Subject) -> None:
     """What is known to have no stationary law before anything is solved."""
+    system = subject.system
     if isinstance(system, PausedSystem):
         system.stationary_gaps()
         return
@@ -21,6 +24,9 @@ def check_load(system: System | PausedSystem) -> None:
             f"{system.total_service_rate}, so there is no stationary law; lower arrival_rate, "
             "raise service_rates or give a finite buffer"
         )
+    problem = instability(subject)
+    if problem is not None:
+        raise ValueError(f"there is no stationary law: {problem}")
 
 
 def recurrent_states(chain: Chain) -> np.ndarray:

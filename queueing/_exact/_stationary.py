@@ -61,7 +61,7 @@ def exact_stationary(
     """
     functions = check_observe(observe)
     chain = resolve_chain(system_or_regime, policy, max_length=max_length, max_states=max_states)
-    check_load(chain.system)
+    check_load(chain.subject)
     members = recurrent_states(chain)
     generator = sparse.csr_array(chain.generator[members][:, members])
     law, truncation_error = _solve(chain, generator, members)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -88,6 +88,10 @@ class Policy(ABC):
     `POLICIES`.  It gives `routing_probabilities` and `messages_per_job`, and either `law` (then it
     runs on every engine) or `kernel`.
     """
+
+    #: d where a job joins a server with fewer than d jobs if there is one, and any server,
+    #: uniformly, if there is none: with unequal rates that may be unstable; None for others.
+    fallback_length: ClassVar[int | None] = None
 
     @abstractmethod
     def routing_probabilities(self, lengths: np.ndarray, system: System) -> np.ndarray:

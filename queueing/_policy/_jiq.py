@@ -3,46 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-import numpy as np
-
-from .._engine._inlined import inlined
-from .._engine._xoshiro import uniform_index
-from .._system import System
-from ._base import Kernel, Policy
+from ._free_first import FreeFirst
 
 
 @dataclass(frozen=True)
-class JIQ(Policy):
+class JIQ(FreeFirst):
     """Every job to an idle server, uniformly; to any server, uniformly, if none is idle.
 
     P(server i) = 1{Q_i = 0} / I if I > 0 servers are idle, else 1/K .
 
+    With unequal service rates a load below 1 does not make it stable: where none is idle a slow
+    server receives as many jobs as a fast one.  With arrival rate lambda and M = sum mu_i it is
+    stable if for every set of s servers, of rates mu(S) together,
+
+        s lambda^2 < mu(S) (K (M - mu(S)) + lambda s) ;
+
+    for two servers that is necessary too.  `long_run` refuses what is known to be unstable and
+    warns where neither is known.
+
     Source: [LuXieKliotGellerLarusGreenberg2011].
     """
 
-    def routing_probabilities(self, lengths: np.ndarray, system: System) -> np.ndarray:
-        """(..., K) probabilities, uniform on the idle, or on all."""
-        is_idle = np.asarray(lengths) == 0
-        num_idle = is_idle.sum(axis=-1, keepdims=True)
-        return np.where(num_idle > 0, is_idle / np.maximum(num_idle, 1), 1.0 / system.num_servers)
-
-    def messages_per_job(self, system: System) -> float:
-        """1, at most: a server that becomes idle reports it, once per job that it serves.
-
-        Nothing is asked on arrival (0 if there is only one server).
-        """
-        return 1.0 if system.num_servers > 1 else 0.0
-
-    def kernel(self, system: System) -> Kernel:
-        """The rule on the block of idle servers."""
-        del system
-        return Kernel(_choose, np.zeros(1), np.zeros(1, np.int64))
-
-
-@inlined
-def _choose(queues, uniform, side, numbers, names, memory):
-    num_idle = queues.first[1]
-    if num_idle == 0:
-        return uniform_index(uniform, queues.num_servers)
-    return np.int64(queues.order[np.uintp(uniform_index(uniform, num_idle))])
+    fallback_length: ClassVar[int] = 1
