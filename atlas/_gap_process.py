@@ -182,11 +182,11 @@ class GapProcess:
         reflection that couple neighbours only, as those of rank-based diffusions, other pairs have
         0. Source: [VaradhanWilliams1985].
         """
-        diagonal = np.asarray(self.covariance.diagonal())
-        noise = np.asarray(self.covariance.diagonal(1))
+        diagonal = np.asarray(self.covariance.diagonal(), np.float64)
+        noise = np.asarray(self.covariance.diagonal(1), np.float64)
         root = np.sqrt(diagonal[:-1] * diagonal[1:] - noise**2)
-        lower = noise - np.asarray(self.reflection.diagonal(-1)) * diagonal[:-1]
-        upper = noise - np.asarray(self.reflection.diagonal(1)) * diagonal[1:]
+        lower = noise - np.asarray(self.reflection.diagonal(-1), np.float64) * diagonal[:-1]
+        upper = noise - np.asarray(self.reflection.diagonal(1), np.float64) * diagonal[1:]
         angles = np.arctan2(lower, root) + np.arctan2(upper, root)
         return angles / np.arctan2(root, -noise)
 
