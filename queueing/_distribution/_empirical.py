@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._base import Distribution
 from ._law_checks import check_sampling
-from ._unit_mean import scale_to_unit_mean
+from ._unit_mean import ObservedTimes
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Empirical(Distribution):
+class Empirical(ObservedTimes):
     """Each of the given times with equal probability, divided by their mean.
 
     Two such laws are equal if they were made of the same times, in whatever order.
@@ -30,16 +29,11 @@ class Empirical(Distribution):
     Raises: ValueError that names the argument.
     """
 
-    values: np.ndarray
-    original_mean: float
-
     def __init__(self, values: ArrayLike) -> None:
-        times, mean = scale_to_unit_mean("values", values)
-        times = np.sort(times)
-        times.flags.writeable = False
-        set_field = partial(object.__setattr__, self)
-        set_field("values", times)
-        set_field("original_mean", mean)
+        super().__init__(values)
+        ascending = np.sort(self.values)
+        ascending.flags.writeable = False
+        object.__setattr__(self, "values", ascending)
 
     @cached_property
     def scv(self) -> float:
@@ -62,15 +56,6 @@ class Empirical(Distribution):
         # Rounding must not push p = i/m above i/m.
         rank = np.ceil(p * self.values.size * (1.0 - 1e-15)).astype(np.int64) - 1
         return self.values[np.clip(rank, 0, self.values.size - 1)]
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Empirical):
-            return NotImplemented
-        same_mean = self.original_mean == other.original_mean
-        return same_mean and np.array_equal(self.values, other.values)
-
-    def __hash__(self) -> int:
-        return hash((self.values.tobytes(), self.original_mean))
 
     def __repr__(self) -> str:
         return (

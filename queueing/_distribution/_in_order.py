@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from ._base import Distribution
 from ._empirical import Empirical
 from ._law_checks import check_generator
 from ._stream import Stream
-from ._unit_mean import read_in_order, scale_to_unit_mean
+from ._unit_mean import ObservedTimes, read_in_order
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class InOrder(Distribution):
+class InOrder(ObservedTimes):
     """The given times in units of their mean, one after the other, and from the front again.
 
     Servers with this law take successive times as they begin to serve, so that what depends on
@@ -32,15 +30,6 @@ class InOrder(Distribution):
 
     Raises: ValueError that names the argument.
     """
-
-    values: np.ndarray
-    original_mean: float
-
-    def __init__(self, values: ArrayLike) -> None:
-        times, mean = scale_to_unit_mean("values", values)
-        set_field = partial(object.__setattr__, self)
-        set_field("values", times)
-        set_field("original_mean", mean)
 
     @cached_property
     def marginal(self) -> Empirical:
@@ -69,15 +58,6 @@ class InOrder(Distribution):
 
     def _quantile(self, p: np.ndarray) -> np.ndarray:
         return self.marginal.quantile(p)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, InOrder):
-            return NotImplemented
-        same_mean = self.original_mean == other.original_mean
-        return same_mean and np.array_equal(self.values, other.values)
-
-    def __hash__(self) -> int:
-        return hash((self.values.tobytes(), self.original_mean))
 
     def __repr__(self) -> str:
         return f"InOrder({self.values.size} values of mean {self.original_mean:.6g})"
