@@ -49,6 +49,28 @@ class Chain:
         return bool(self.blocked_rates.any())
 
 
+@dataclass(frozen=True, eq=False)
+class OnChain:
+    """What the laws on a chain's states have in common."""
+
+    chain: Chain
+
+    @property
+    def states(self) -> np.ndarray:
+        """(S, K) int64 lengths; ascending when servers are alike (`is_folded`), else by server."""
+        return self.chain.space.states
+
+    @property
+    def is_folded(self) -> bool:
+        """Whether states are ranked lengths."""
+        return self.chain.space.is_folded
+
+    @property
+    def num_states(self) -> int:
+        """The number S of states."""
+        return self.chain.space.num_states
+
+
 def assemble_generator(
     num_states: int, sources: list[np.ndarray], targets: list[np.ndarray], rates: list[np.ndarray]
 ) -> sparse.csr_array:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from .._observables import StateFunction
 from .._policy import Policy, check_policy
-from ._chain import Chain
+from ._chain import OnChain
 from ._job_observables import JOB_OBSERVABLES
 from ._observables import mean_observable
 from ._state_observables import system_of
@@ -20,7 +20,7 @@ from ._system_chain import routing_table
 
 
 @dataclass(frozen=True, eq=False)
-class ExactStationary:
+class ExactStationary(OnChain):
     """A stationary law on a truncated state space, by linear algebra.
 
     Attributes:
@@ -32,27 +32,11 @@ class ExactStationary:
             finite.  See `exact_stationary` for how it is found.
     """
 
-    chain: Chain
     probabilities: np.ndarray
     observe: dict[str, StateFunction]
     residual: float
     prob_boundary: float
     truncation_error: float
-
-    @property
-    def states(self) -> np.ndarray:
-        """(S, K) int64 lengths; ascending when servers are alike (`is_folded`), else by server."""
-        return self.chain.space.states
-
-    @property
-    def is_folded(self) -> bool:
-        """Whether states are ranked lengths."""
-        return self.chain.space.is_folded
-
-    @property
-    def num_states(self) -> int:
-        """The number S of states."""
-        return self.probabilities.size
 
     @property
     def joint(self) -> tuple[np.ndarray, np.ndarray]:
