@@ -17,11 +17,9 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, UInt32
 
-WORDS = 4
+from .ensemble import philox4x32
 
-_MULTIPLIERS = (np.uint32(0xD2511F53), np.uint32(0xCD9E8D57))
-_WEYL = (0x9E3779B9, 0xBB67AE85)
-_NUM_ROUNDS = 10
+WORDS = 4
 
 # The last counter word keeps the independent uses of one seed apart.
 STREAM_NORMAL = np.uint32(0)
@@ -32,23 +30,6 @@ STREAM_MEMORY = np.uint32(4)
 STREAM_NEAR = np.uint32(5)
 
 _ANGLE_PER_UNIT = 2 * np.pi * 2.0**-32
-
-
-def philox4x32(key, counter):
-    """Philox4x32-10: four pseudo-random 32-bit words for each counter.
-
-    Arguments: `key`, two uint32 arrays or scalars; `counter`, four uint32 arrays of one shape.
-    Returns four uint32 arrays of that shape. Source: [Salmon2011]. Cost: 20 multiplications.
-    """
-    k0, k1 = (jnp.asarray(word, jnp.uint32) for word in key)
-    c0, c1, c2, c3 = counter
-    m0, m1 = (jnp.broadcast_to(m, c0.shape) for m in _MULTIPLIERS)
-    for index in range(_NUM_ROUNDS):
-        w0, w1 = (np.uint32(index * weyl & 0xFFFFFFFF) for weyl in _WEYL)
-        high0, low0 = lax.mulhi(m0, c0), m0 * c0
-        high1, low1 = lax.mulhi(m1, c2), m1 * c2
-        c0, c1, c2, c3 = high1 ^ c1 ^ (k0 + w0), low1, high0 ^ c3 ^ (k1 + w1), low0
-    return c0, c1, c2, c3
 
 
 def _sin_cos_of_turn(word, dtype):

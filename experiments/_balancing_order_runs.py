@@ -10,7 +10,6 @@ import numpy as np
 import atlas
 import queueing
 from atlas.ensemble import Estimate
-from queueing._regime import Remote
 
 from ._flat_minimum import Minimum, find_minimum
 from ._frame import PowerLaw, fit_power_law, spawn_seed
@@ -88,7 +87,7 @@ def _scale(settings: Settings, excess: float, jobs: float, seed: int) -> Scale:
     return Scale(excess, waits, best, spread)
 
 
-def _spread(settings: Settings, regime: Remote, seed: int) -> np.ndarray:
+def _spread(settings: Settings, regime: queueing.Remote, seed: int) -> np.ndarray:
     """Of the diffusion with a floor, from the law that it has without delay."""
     model = delay_model(regime)
     relaxation = np.ceil(2 / (1 - regime.system.load) ** 2 / model.delay)

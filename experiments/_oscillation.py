@@ -10,7 +10,6 @@ from scipy import signal
 import atlas
 import queueing
 from atlas.ensemble import Estimate
-from queueing._regime import Remote
 
 # Looks at the difference in one delay, and in one window of the spectrum.
 _LOOKS, _WINDOW = 8, 512
@@ -33,14 +32,14 @@ class Oscillation:
     path: np.ndarray
 
 
-def queue_oscillation(regime: Remote, *, num_looks: int, replicas: int, seed: int):
+def queue_oscillation(regime: queueing.Remote, *, num_looks: int, replicas: int, seed: int):
     """Of the queues themselves, by `queueing.simulate` at eight looks a delay."""
     times = _times(regime, num_looks)
     lengths = queueing.simulate(regime, times=times, replicas=replicas, seed=seed).lengths
     return spectrum(lengths[..., 0] - lengths[..., 1])
 
 
-def diffusion_oscillation(regime: Remote, *, num_looks: int, replicas: int, seed: int):
+def diffusion_oscillation(regime: queueing.Remote, *, num_looks: int, replicas: int, seed: int):
     """Of the delay diffusion with a floor that has the queues' drifts and variances."""
     model = delay_model(regime)
     solution = atlas.simulate(
@@ -56,7 +55,7 @@ def diffusion_oscillation(regime: Remote, *, num_looks: int, replicas: int, seed
     return spectrum(positions[..., 0] - positions[..., 1])
 
 
-def delay_model(regime: Remote) -> atlas.DelayDiffusion:
+def delay_model(regime: queueing.Remote) -> atlas.DelayDiffusion:
     """Two equal stations as a diffusion, in jobs and the queues' own time.
 
     A station gets Lambda (1 - chi)/2, and the one that was shorter one delay ago Lambda chi more;
@@ -71,7 +70,7 @@ def delay_model(regime: Remote) -> atlas.DelayDiffusion:
     )
 
 
-def _times(regime: Remote, num_looks: int) -> np.ndarray:
+def _times(regime: queueing.Remote, num_looks: int) -> np.ndarray:
     delay = regime.mean_travel_time
     settled = np.ceil(2 / (1 - regime.system.load) ** 2 / delay)
     return delay * (settled + np.arange(num_looks) / _LOOKS)

@@ -9,7 +9,6 @@ import numpy as np
 
 import queueing
 from atlas.ensemble import Estimate
-from queueing._regime import Remote
 
 # Relaxation times of one station by itself that are left out.
 _SETTLING = 4.0
@@ -28,7 +27,7 @@ class Waits:
         prob_tie, shortest: P(the two lowest tie) and E Q_(1), by replica.
     """
 
-    regime: Remote
+    regime: queueing.Remote
     wait: np.ndarray
     time_to_service: np.ndarray
     imbalance: np.ndarray
@@ -52,7 +51,7 @@ class Waits:
         return self.regime.fraction
 
 
-def measure(regime: Remote, *, jobs: float, replicas: int, seed: int) -> Waits:
+def measure(regime: queueing.Remote, *, jobs: float, replicas: int, seed: int) -> Waits:
     """Simulate; runs with one `seed` share their arrivals and services.
 
     Arguments:

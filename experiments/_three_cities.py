@@ -9,7 +9,6 @@ import numpy as np
 from scipy.optimize import minimize
 
 import queueing
-from queueing._regime import Remote
 
 from ._frame import spawn_seed
 from ._remote_waits import Waits, measure
@@ -72,7 +71,7 @@ def make_plan(settings: Settings, load: float, seed: int) -> Plan:
     )
 
 
-def stations(settings: Settings, load: float, capacities, chi: float) -> Remote:
+def stations(settings: Settings, load: float, capacities, chi: float) -> queueing.Remote:
     return queueing.remote(
         capacities,
         load,

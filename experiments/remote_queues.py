@@ -15,7 +15,6 @@ import numpy as np
 
 import queueing
 from atlas.ensemble import Estimate
-from queueing._regime import Remote
 
 from ._flat_minimum import Minimum, find_minimum
 from ._frame import Claim, Experiment, Outcome, spawn_seed
@@ -90,7 +89,7 @@ def run(settings: Settings, *, seed: int) -> Outcome:
 def simulate(settings: Settings, *, seed: int) -> Runs:
     """Run everything; all waits at one delay share their random numbers."""
 
-    def stations(delay: float, chi) -> Remote:
+    def stations(delay: float, chi) -> queueing.Remote:
         return queueing.remote([1.0, 1.0], settings.load, delay, chi)
 
     def waits(delay: float, chi, index: int) -> Waits:

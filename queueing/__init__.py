@@ -68,6 +68,7 @@ from ._regime import REGIMES as REGIMES
 from ._regime import BalancingRule as BalancingRule
 from ._regime import DelayOptimum as DelayOptimum
 from ._regime import ReciprocalRootOfDelay as ReciprocalRootOfDelay
+from ._regime import Remote as Remote
 from ._regime import RootOfExcess as RootOfExcess
 from ._regime import extreme_congestion as extreme_congestion
 from ._regime import heavy_traffic as heavy_traffic

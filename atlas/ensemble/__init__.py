@@ -12,6 +12,7 @@ from ._memory import check_memory as check_memory
 from ._moments import StreamingMoments as StreamingMoments
 from ._mser5 import mser5 as mser5
 from ._overlapping_batch_means import overlapping_batch_means as overlapping_batch_means
+from ._philox import philox4x32 as philox4x32
 from ._provenance import provenance as provenance
 from ._quantiles import StreamingQuantiles as StreamingQuantiles
 from ._result import Result as Result

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
-from atlas._noise import philox4x32
+from atlas.ensemble import philox4x32
 
 # The last word of the counter keeps the independent uses of one seed apart.
 STREAM_COUNTS = np.uint32(16)
