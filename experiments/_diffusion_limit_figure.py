@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from ._diffusion_limit_claims import TRANSFORMS, transform_ratios
 from ._diffusion_limit_distances import Distance
 from ._diffusion_limit_runs import Comparison
-from ._frame import BAND_COLOUR, COLOURS, MARKERS, THEORY_COLOUR, new_figure
+from ._frame import BAND_COLOUR, COLOURS, MARKERS, THEORY_COLOUR, label_values, new_figure
 
 if TYPE_CHECKING:
     from .diffusion_limit import Rate
@@ -91,7 +91,7 @@ def _draw_wasserstein(
         yscale="log",
         ylim=(lowest / 3, 5 * top),
     )
-    _mark_sizes(panel, sizes)
+    label_values(panel.xaxis, sizes, ",.0f")
     panel.legend(ncols=2, fontsize=7.5, loc="upper right")
 
 
@@ -117,7 +117,7 @@ def _draw_energies(panel: Axes, comparisons: Sequence[Comparison], rates: Sequen
         xscale="log",
         yscale="log",
     )
-    _mark_sizes(panel, rates[0].sizes)
+    label_values(panel.xaxis, rates[0].sizes, ",.0f")
     panel.legend(title="start, fitted rate", loc="lower left", fontsize=7.5)
 
 
@@ -144,10 +144,5 @@ def _draw_transforms(panel: Axes, comparisons: Sequence[Comparison]) -> None:
         ylabel="queues / diffusion − 1",
         xscale="log",
     )
-    _mark_sizes(panel, sizes)
+    label_values(panel.xaxis, sizes, ",.0f")
     panel.legend(fontsize=7, loc="lower right")
-
-
-def _mark_sizes(panel: Axes, sizes: np.ndarray) -> None:
-    panel.set_xticks(sizes, [f"{int(size):,}" for size in sizes])
-    panel.set_xticks([], minor=True)

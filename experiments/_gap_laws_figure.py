@@ -12,7 +12,7 @@ from scipy.stats import beta
 
 from atlas.ensemble import Estimate
 
-from ._frame import BAND_COLOUR, COLOURS, MARKERS, THEORY_COLOUR, new_figure
+from ._frame import BAND_COLOUR, COLOURS, MARKERS, THEORY_COLOUR, label_values, new_figure
 from ._gap_laws_runs import CLOSURES, Pushes, Run, Truncation
 
 # Chance that a plotted point of an exact sample leaves the band.
@@ -132,8 +132,7 @@ def _draw_means(panel: Axes, runs: Sequence[Run]) -> None:
     )
     panel.set_yscale("symlog", linthresh=0.02)
     panel.margins(x=0.12, y=0.08)
-    panel.set_xticks(sizes, [str(size) for size in sizes])
-    panel.set_xticks([], minor=True)
+    label_values(panel.xaxis, sizes, ".0f")
     panel.legend(fontsize=7)
 
 
@@ -204,6 +203,5 @@ def _draw_truncation(panel: Axes, cuts: Sequence[Truncation]) -> None:
         ylabel="mean distance (length), or share",
     )
     sizes = sorted({cut.num_particles for cut in cuts})
-    panel.set_xticks(sizes, [str(size) for size in sizes])
-    panel.set_xticks([], minor=True)
+    label_values(panel.xaxis, sizes, ".0f")
     panel.legend(fontsize=7)

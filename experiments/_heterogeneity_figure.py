@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 import queueing
 from atlas.ensemble import Estimate
 
-from ._frame import COLOURS, MARKERS, THEORY_COLOUR, new_figure
+from ._frame import COLOURS, MARKERS, THEORY_COLOUR, label_values, new_figure
 from ._heterogeneity_runs import POLICIES, Runs
 
 _LIMITS = {"JFSQ": queueing.jfsq_fluid, "JSQ": queueing.jsq_fluid}
@@ -86,8 +86,7 @@ def _draw_approach(panel: Axes, runs: Runs) -> None:
         xscale="log",
         yscale="symlog",
     )
-    panel.set_xticks(sizes, map(str, sizes))
-    panel.set_xticks([], minor=True)
+    label_values(panel.xaxis, sizes, ".0f")
     panel.legend(fontsize=7.5, ncols=2)
 
 

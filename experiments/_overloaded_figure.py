@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from atlas.ensemble import Estimate
 
-from ._frame import COLOURS, MARKERS, THEORY_COLOUR, new_figure
+from ._frame import COLOURS, MARKERS, THEORY_COLOUR, label_values, new_figure
 from ._large_n import large_n_limit
 from ._overloaded_runs import POINTS, free_range, spread_tail
 
@@ -81,9 +81,7 @@ def _draw_spread(panel: Axes, runs: Runs) -> None:
         xlabel="time",
         ylabel="E(max - min) / sqrt(n)",
     )
-    ticks = [3, 5, 10, 20, 30]
-    panel.set_yticks(ticks, [f"{tick}" for tick in ticks], minor=False)
-    panel.set_yticks([], minor=True)
+    label_values(panel.yaxis, [3, 5, 10, 20, 30])
     panel.legend(loc="upper left")
 
 

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.stats import beta
 
-from ._frame import BAND_COLOUR, COLOURS, MARKERS, THEORY_COLOUR, new_figure
+from ._frame import BAND_COLOUR, COLOURS, MARKERS, THEORY_COLOUR, label_values, new_figure
 from ._paused_claims import limit_rates, mean_queue_difference
 from ._paused_independence import Dependence
 from ._paused_runs import Snapshot, paused_law
@@ -127,8 +127,7 @@ def _draw_mean_queue(panel: Axes, settings: Settings, originals: Mapping[int, Sn
         xscale="log",
         ylim=(0.2, 0.32),
     )
-    panel.set_xticks(sizes, [f"{int(size):,}" for size in sizes])
-    panel.set_xticks([], minor=True)
+    label_values(panel.xaxis, sizes, ",.0f")
     panel.legend()
 
 

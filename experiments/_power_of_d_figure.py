@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ._frame import COLOURS, MARKERS, THEORY_COLOUR, new_figure
+from ._frame import COLOURS, MARKERS, THEORY_COLOUR, label_values, new_figure
 from ._power_of_d_runs import Case, Runs
 
 
@@ -72,8 +72,7 @@ def _draw_approach(panel: Axes, runs: Runs) -> None:
         ylabel="N x difference at level 2 (bars: 3 s.e.)",
         xscale="log",
     )
-    panel.set_xticks(settings.sizes, map(str, settings.sizes))
-    panel.set_xticks([], minor=True)
+    label_values(panel.xaxis, settings.sizes, ".0f")
     panel.legend(fontsize=7.5)
 
 

@@ -15,7 +15,7 @@ from atlas.ensemble import Estimate
 
 from ._diffusion_limit_distances import Distance
 from ._diffusion_limit_runs import Comparison, gaps_of
-from ._frame import BAND_COLOUR, COLOURS, MARKERS, THEORY_COLOUR, new_figure
+from ._frame import BAND_COLOUR, COLOURS, MARKERS, THEORY_COLOUR, label_values, new_figure
 from ._quickstart_paths import Paths
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _draw_means(panel: Axes, gaps: Mapping[int, Estimate], settings: Settings) -
         ylabel="mean gap / limit − 1",
         xscale="log",
     )
-    _mark_sizes(panel, sizes)
+    label_values(panel.xaxis, sizes, ",.0f")
     panel.legend(ncols=2, fontsize=7.5)
 
 
@@ -145,10 +145,5 @@ def _draw_distances(panel: Axes, distances: Mapping[tuple[str, int], Distance]) 
         yscale="log",
         ylim=(lowest / 3, 4 * top),
     )
-    _mark_sizes(panel, sizes)
+    label_values(panel.xaxis, sizes, ",.0f")
     panel.legend(ncols=2, fontsize=7.5, loc="upper right")
-
-
-def _mark_sizes(panel: Axes, sizes: np.ndarray) -> None:
-    panel.set_xticks(sizes, [f"{int(size):,}" for size in sizes])
-    panel.set_xticks([], minor=True)

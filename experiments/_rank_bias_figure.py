@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ._frame import COLOURS, MARKERS, new_figure
+from ._frame import COLOURS, MARKERS, label_values, new_figure
 
 if TYPE_CHECKING:
     from .rank_bias import Found
@@ -58,8 +58,7 @@ def _draw_problem(panel: Axes, name: str, group: Sequence[Found]) -> None:
         panel.plot(grid, np.abs(fit(grid)), color=colour, linewidth=0.9)
     steps = sorted({step for each in group for step in each.trial.steps})
     panel.set(title=name, xscale="log", yscale="log", xlabel="step h (time)")
-    panel.set_xticks(steps, [f"{step:g}" for step in steps], minor=False)
-    panel.set_xticks([], minor=True)
+    label_values(panel.xaxis, steps)
     low, high = panel.get_ylim()
     panel.set_ylim(max(low, 1e-5), high * (high / max(low, 1e-5)) ** 0.35)
     panel.legend(loc="upper left", fontsize=7.5)

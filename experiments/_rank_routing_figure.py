@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ._frame import COLOURS, MARKERS, THEORY_COLOUR, new_figure
+from ._frame import COLOURS, MARKERS, THEORY_COLOUR, label_values, new_figure
 from ._large_n import large_n_limit
 from ._thin_streams import POINTS
 
@@ -122,9 +122,6 @@ def _draw_spread(panel: Axes, runs: Runs) -> None:
         xlabel="rate n of a server (lines: limit of the thin streams)",
         ylabel="E(max - min), jobs",
     )
-    panel.set_xticks(sizes, [f"{n:g}" for n in sizes], minor=False)
-    panel.set_xticks([], minor=True)
-    decades = np.array([1, 3, 10, 30, 100, 300])
-    panel.set_yticks(decades, [f"{each}" for each in decades], minor=False)
-    panel.set_yticks([], minor=True)
+    label_values(panel.xaxis, sizes)
+    label_values(panel.yaxis, [1, 3, 10, 30, 100, 300])
     panel.legend(loc="upper left")

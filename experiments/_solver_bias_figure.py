@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
-from ._frame import COLOURS, MARKERS, new_figure
+from ._frame import COLOURS, MARKERS, label_values, new_figure
 
 if TYPE_CHECKING:
     from ._scheme_bias import Bias, Case
@@ -31,8 +31,7 @@ def draw(steps: Sequence[float], biases: Mapping[str, Bias], cases: Sequence[Cas
         panel.axhspan(1e-5, 0.01, color="#EFEFEF", zorder=0, label="below 1 %")
         panel.set(xscale="log", yscale="log", xlabel="step (time)", ylim=(1e-3, 0.6))
         panel.set_xlim(min(steps) / 1.35, max(steps) * 1.35)
-        panel.set_xticks(steps, [f"{step:g}" for step in steps], minor=False)
-        panel.set_xticks([], minor=True)
+        label_values(panel.xaxis, steps)
         name = "lowest gap" if gap == 0 else f"gap {gap + 1}"
         panel.set_title(f"highest gap ({name})" if gap == num_gaps - 1 else name)
     panels[0].set_ylabel("|relative bias of the mean gap|")

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ._frame import COLOURS, MARKERS, THEORY_COLOUR, new_figure
+from ._frame import COLOURS, MARKERS, THEORY_COLOUR, label_values, new_figure
 from ._rank_rules import gap_rates
 
 if TYPE_CHECKING:
@@ -65,9 +65,7 @@ def _draw_factor(panel: Axes, runs: Runs) -> None:
         ylabel="E total / (K sqrt(n) / v)",
         ylim=(0.9, 2.6 * settings.num_servers),
     )
-    ticks = [1, 2, 3, 5, 10]
-    panel.set_yticks(ticks, [f"{tick}" for tick in ticks], minor=False)
-    panel.set_yticks([], minor=True)
+    label_values(panel.yaxis, [1, 2, 3, 5, 10])
     panel.legend(fontsize=7.5, loc="upper right", ncols=2)
 
 

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from ._frame import COLOURS, MARKERS, THEORY_COLOUR, new_figure
+from ._frame import COLOURS, MARKERS, THEORY_COLOUR, label_values, new_figure
 from ._server_profiles import PROFILES
 from ._zero_waiting_runs import POLICIES, Runs
 
@@ -63,8 +63,7 @@ def _draw(panel: Axes, runs: Runs, alpha: float, field: str) -> None:
             values = [float(each.value) for each in getattr(diffusion, field)]
             panel.plot(sizes[-2:], values, "_", color=THEORY_COLOUR, markersize=12)
     panel.set(xscale="log", yscale="log")
-    panel.set_xticks(sizes, map(str, sizes))
-    panel.set_xticks([], minor=True)
+    label_values(panel.xaxis, sizes, ".0f")
 
 
 def _lowest_start(runs: Runs, alpha: float, field: str) -> float:
