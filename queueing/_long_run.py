@@ -84,7 +84,8 @@ def long_run(
         by_class: whether to average the servers of each service rate apart too, exactly, at one
             more addition per event: `occupancy_by_class` (speed_class, level), and
             `lengths_by_class`, `utilisation_by_class`, `throughput_by_class` (speed_class), all
-            per server of the class, the slowest first.  Engines "markov" and "calendar".
+            per server of the class, the slowest first.  Engines "markov" and "calendar", which
+            then has `wait_by_class` and `response_by_class` too.
         observe: the user's observables, name -> function of the ranked lengths (K,), averaged over
             states about every 8 K events; compiled by `numba.njit` they cost about nothing.
         throw: whether to refuse a system whose queues grow for ever, and a run that exceeds its
@@ -283,7 +284,10 @@ def _reasons(task: LongRunTask, variables: dict[str, Variable]) -> dict[str, str
         about_jobs = "a replica had no accepted job; raise horizon"
     reasons.update(dict.fromkeys([*_RATIOS, "messages_per_job"], about_jobs))
     if about_jobs.startswith("a replica"):
-        by_class = "it needs engine 'markov', 2 to 256 service rates > 0, and jobs in each class"
+        by_class = (
+            "it needs jobs in each class of 2 to 256 service rates > 0 and engine 'markov', or "
+            "engine 'calendar' with by_class=True"
+        )
         reasons.update({name: by_class for name in _RATIOS if name.endswith("_by_class")})
     if task.engine != "markov":
         reasons["total_at_events"] = f"engine {task.engine!r} does not average over single events"

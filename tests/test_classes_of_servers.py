@@ -45,20 +45,31 @@ def test_classes_are_those_of_the_oracle(policy, engine):
         assert np.all(found.std_error < 0.01)
         assert np.all(np.abs(found.value - expected) < 5.7 * found.std_error), name
         assert np.any(np.abs(found.value - expected[::-1]) > 5.7 * found.std_error), name
+    for name in ("wait_by_class", "response_by_class"):
+        found = run.estimate(name)
+        assert np.all(np.abs(found.value - exact.mean(name)) < 5.7 * found.std_error), name
     np.testing.assert_array_equal(run.coordinates["speed_class"], [0.7, 1.5])
     assert run.variables["occupancy_by_class"].dims == ("replica", "speed_class", "level")
 
 
+_RATES = [2.0, 2.0, 0.5]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "system",
-    [System([2.0, 2.0, 0.5], 3.2), System([2.0, 2.0, 0.5], 3.2, buffer=3)],
-    ids=["endless", "buffer"],
+    ("system", "engine"),
+    [
+        (System(_RATES, 3.2), "markov"),
+        (System(_RATES, 3.2, buffer=3), "markov"),
+        (System(_RATES, 3.2, buffer=3), "calendar"),
+        (System(_RATES, 3.2, service=queueing.Erlang(2), travel_times=0.7), "calendar"),
+    ],
+    ids=["endless", "buffer", "calendar", "general services, travel"],
 )
-def test_little_s_law_holds_in_every_class(system):
-    """L = throughput x response, per server of a class, "markov"; z = 5.7 (1e-6) of the joint
-    error from 40 replicas, below 2 %. The slow class's response for the fast one is rejected."""
-    run = _run(system=system, replicas=40, horizon=2e4, warmup=1e3, num_levels=2)
+def test_little_s_law_holds_in_every_class(system, engine):
+    """L = throughput x response, per server of a class; z = 5.7 (1e-6) of the joint error from 40
+    replicas, below 2 %. The slow class's response for the fast one is rejected."""
+    run = _run(system=system, engine=engine, replicas=40, horizon=1e4, warmup=1e3, num_levels=2)
     response = run.values("response_by_class")
     flow, jobs = run.values("throughput_by_class"), run.values("lengths_by_class")
     difference = jobs - flow * response
@@ -115,7 +126,7 @@ def test_snapshots_have_classes_too():
         (queueing.PausedSystem([1.0], [2.0]), None, {}, "ranks with pauses are no servers"),
         (
             System([2.0, 1.0], 1.0),
-            Random(),
+            queueing.Marginal(JSQ(), rate=0.5),
             {"engine": "leap", "horizon": 1e6},
             "give engine='markov' or",
         ),

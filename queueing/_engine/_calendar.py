@@ -31,6 +31,7 @@ from ._calendar_state import (
 from ._calendar_supply import Supply
 from ._calendar_tally import (
     class_means,
+    class_sums,
     close_window,
     empty_tally,
     job_histograms,
@@ -169,7 +170,10 @@ class _CalendarRun(Run):
 
     def _job_sums(self) -> dict[str, Any]:
         counts, sums = self._state.counts, self._state.sums
+        plan = self._shared.plan
+        classes = None if plan is None else plan.classes
         return {
+            **({} if classes is None else class_sums(self._state, classes)),
             "accepted": np.float64(counts[ACCEPTED]),
             "lost": np.float64(counts[LOST]),
             "waited": np.float64(counts[WAITED]),

@@ -55,7 +55,7 @@ def build_calendar_loop(
         room is short.
     """
     change, report, show = build_changes(update, averages, sight, by_class)
-    join, depart, set_out, land = build_moves(change, report, averages, travel, sight)
+    join, depart, set_out, land = build_moves(change, report, averages, travel, sight, by_class)
 
     @inlined
     def arrive(world, now):

@@ -9,7 +9,7 @@ import numpy as np
 from ._alias import draw_alias
 from ._calendar_changes import DOWN, PRESENT, UP
 from ._calendar_state import DEPARTED, LOST, PAUSE, TRAVEL_CURSOR, WAITED
-from ._calendar_tally import tally_job, tally_travelling
+from ._calendar_tally import tally_class_job, tally_job, tally_travelling
 from ._inlined import inlined
 from ._job_pool import pop_job, push_job
 from ._tournament import set_due
@@ -45,7 +45,9 @@ def next_service(world, server):
     return service / layout.service_rates[server]
 
 
-def build_moves(change: Any, report: Any, averages: bool, travel: int, sight: int) -> Any:
+def build_moves(
+    change: Any, report: Any, averages: bool, travel: int, sight: int, by_class: bool = False
+) -> Any:
     """The compiled parts of the loop that move jobs.
 
     Returns: join(world, server, now, span), depart(world, server, now), set_out(world, origin,
@@ -72,6 +74,8 @@ def build_moves(change: Any, report: Any, averages: bool, travel: int, sight: in
         if averages:
             counts[WAITED] += level > 0
             tally_job(world, begin - now, service, span, travel != AT_ONCE)
+            if by_class:
+                tally_class_job(world, server, begin - now, service)
         if sight != PRESENT and world.layout.counts_travelling == 0:
             report(world, server, UP, now)
 

@@ -107,6 +107,7 @@ class Tally(NamedTuple):
         servers: (K * SERVER_COLUMNS,) such times and counts, by server.
         levels: (L + 2,) signed times, by level, what is above L in the last.
         classes: (C (L + 2),) the same by class of servers, or (0,) if nobody asks.
+        class_jobs: (3 C,) sums over the jobs of each class, or (0,).
         class_of: (K,) int64, each server's class, or (0,).
         waits, responses, times_to_service: int64 histograms of jobs.
     """
@@ -115,6 +116,7 @@ class Tally(NamedTuple):
     servers: np.ndarray
     levels: np.ndarray
     classes: np.ndarray
+    class_jobs: np.ndarray
     class_of: np.ndarray
     waits: np.ndarray
     responses: np.ndarray
@@ -240,6 +242,7 @@ def open_world(state, layout, numbers, names):
             pointer_to(tally.servers),
             pointer_to(tally.levels),
             pointer_to(tally.classes),
+            pointer_to(tally.class_jobs),
             pointer_to(tally.class_of),
             pointer_to(tally.waits),
             pointer_to(tally.responses),

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 # Of a server: signed times of its length and of being busy, and how many jobs left.
 LENGTH, BUSY, SERVED = range(3)
 SERVER_COLUMNS = 3
+# Of a class of servers: jobs that joined a queue, their waits and their services.
+CLASS_COLUMNS = 3
 
 
 def empty_tally(num_servers: int, num_levels: int, classes: ServerClasses | None) -> Tally:
@@ -53,6 +55,7 @@ def empty_tally(num_servers: int, num_levels: int, classes: ServerClasses | None
         np.zeros(num_servers * SERVER_COLUMNS),
         np.zeros(num_levels + 2),
         np.zeros(0) if classes is None else classes.cells(np.float64).ravel(),
+        np.zeros(0 if classes is None else classes.rates.size * CLASS_COLUMNS),
         np.zeros(0, np.int64) if classes is None else classes.class_of,
         *(empty_histogram() for _ in range(3)),
     )
@@ -103,6 +106,16 @@ def tally_job(world, wait, service, span, travels):
 
 
 @inlined
+def tally_class_job(world, server, wait, service):
+    """The same for the class of the server that it joins."""
+    place = np.uintp(world.tally.class_of[server] * CLASS_COLUMNS)
+    jobs = world.tally.class_jobs
+    jobs[place] += 1.0
+    jobs[place + np.uintp(1)] += wait
+    jobs[place + np.uintp(2)] += service
+
+
+@inlined
 def tally_travelling(world, up, now):
     """Account for a job that sets out (up = 1) or lands (up = 0)."""
     elapsed = now - world.sums[WINDOW_START]
@@ -149,6 +162,14 @@ def class_means(
     """Time averages by class of servers over the window of length `duration` that ends now."""
     cells = state.tally.classes.reshape(classes.rates.size, -1)
     return classes.means(classes.reached(state.queues.lengths) - cells[:, 1:] / duration)
+
+
+def class_sums(state: CalendarState, classes: ServerClasses) -> dict[str, np.ndarray]:
+    """Sums over the jobs of each class of servers, where all of these work."""
+    if classes.rates[0] == 0.0:
+        return {}
+    sums = state.tally.class_jobs.reshape(-1, CLASS_COLUMNS).T.copy()
+    return dict(zip(("class_accepted", "class_wait", "class_service"), sums, strict=True))
 
 
 def job_histograms(state: CalendarState, travels: bool) -> dict[str, np.ndarray]:
