@@ -50,3 +50,4 @@ from ._solution import SimulationInterrupted as SimulationInterrupted
 from ._solution import Solution as Solution
 from ._stationary_density import StationaryDensity as StationaryDensity
 from ._stationary_density import stationary_density as stationary_density
+from ._time_grid import check_times as check_times

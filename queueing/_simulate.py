@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from atlas._time_grid import check_times
+from atlas import check_times
 from atlas.ensemble import Seed, Variable, check_memory
 
 from ._checks import check_integer
