@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from atlas import check_times
 
-from .._checks import check_array, check_integer
+from .._checks import check_integer
 from ._mean_field_fixed_point import homogeneous_occupancy, solve_fixed_point
 from ._mean_field_ode import solve_mean_field
 from ._speed_classes import SpeedClasses, check_load, speed_classes
