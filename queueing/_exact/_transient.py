@@ -13,7 +13,7 @@ from scipy.stats import poisson
 
 from .._checks import check_integer
 from .._observables import StateFunction, check_observe
-from ._chain import Chain
+from ._chain import Chain, OnChain
 from ._observables import mean_observable
 from ._resolve import resolve_chain
 
@@ -21,7 +21,7 @@ _TAIL = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
-class ExactTransient:
+class ExactTransient(OnChain):
     """The laws of a small system at given times, by uniformisation.
 
     Attributes:
@@ -31,26 +31,10 @@ class ExactTransient:
             the error of any probability.
     """
 
-    chain: Chain
     times: np.ndarray
     probabilities: np.ndarray
     observe: dict[str, StateFunction]
     truncation_error: np.ndarray
-
-    @property
-    def states(self) -> np.ndarray:
-        """(S, K) int64 lengths; ascending when servers are alike (`is_folded`), else by server."""
-        return self.chain.space.states
-
-    @property
-    def is_folded(self) -> bool:
-        """Whether states are ranked lengths."""
-        return self.chain.space.is_folded
-
-    @property
-    def num_states(self) -> int:
-        """The number S of states."""
-        return self.chain.space.num_states
 
     def mean(self, name: str) -> np.ndarray:
         """(T, ...) means at each time; names as for `ExactStationary.mean`.
