@@ -36,7 +36,8 @@ class CollisionBridge(AbstractScheme):
       variances affine in the rank and symmetric collisions without one; and with symmetric
       collisions wherever sigma_2 <= sigma_1 at the floor and variances are concave in the rank;
     * less where alpha > 0: at a floor with sigma_2 > sigma_1, and around a rank whose variance is
-      below the mean of its neighbours'. Variances 1 and 3 at a floor have alpha = 1/2, order 3/4.
+      below the mean of its neighbours'. Variances 1 and 3 at a floor have alpha = 1/2, order 3/4;
+      0.763 (standard error 0.002) was fitted to steps from 0.1 to 0.0125.
 
     The second is a heuristic of ours, tried by the experiment `rank_bias`: the density is of order
     r^-alpha near the corner, so that steps of length h begin within sqrt(h) of it a share
