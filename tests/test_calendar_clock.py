@@ -70,8 +70,9 @@ _INTERARRIVALS, _SERVICES = (1.0, 0.0, 2.0, 1.0), (2.0, 1.0, 0.0, 1.0, 1.0)
 @pytest.mark.parametrize("buffer", [2, 3])
 def test_simultaneous_events_come_in_the_documented_order(buffer):
     """C9: whole times, many at once, in a small buffer: every account is exactly that of a list of
-    jobs in which departures come before arrivals; the other order loses other jobs."""
-    horizon = 2000
+    jobs in which departures come before arrivals; the other order loses other jobs.  There are more
+    jobs than the engine draws at a time."""
+    horizon = 10_000
     run = queueing.long_run(
         System([1.0], 1.0, InTurn(_SERVICES), buffer=buffer, arrivals=InTurn(_INTERARRIVALS)),
         Random(), horizon=horizon, warmup=0.0, seed=1, num_levels=3, progress=False, throw=False,

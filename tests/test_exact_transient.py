@@ -5,7 +5,7 @@ import pytest
 from scipy.linalg import expm
 from scipy.stats import poisson
 
-from queueing import JSQ, Marginal, PowerOfD, System
+from queueing import JSQ, Marginal, PowerOfD, RoundRobin, System
 from queueing._exact import exact_stationary, exact_transient
 from queueing._regime import extreme_congestion
 
@@ -46,6 +46,17 @@ def test_pure_arrivals_are_poisson():
     states = law.states
     by_server = np.bincount(states[:, 0], weights=law.probabilities[0])
     assert np.abs(by_server - poisson.pmf(np.arange(61), 1.4)).max() < 1e-12
+
+
+def test_servers_in_turn_begin_with_the_first_and_go_up():
+    """Oracle: of N jobs, N Poisson, servers 0 and 1 of rate 0 have (N + 2) // 3 and (N + 1) // 3;
+    to 1e-9.  The same of servers 1 and 0, or 0 and 2, are .3 off."""
+    system = System([0.0, 0.0, 1.0], 1.0)
+    law = exact_transient(system, RoundRobin(), times=[2.0], max_length=8)
+    jobs = np.arange(60)
+    in_turn = [poisson.pmf(jobs, 2.0) @ ((jobs + 2 - server) // 3) for server in range(3)]
+    assert in_turn[0] - in_turn[1] > 0.3 and in_turn[1] - in_turn[2] > 0.3
+    np.testing.assert_allclose(law.mean("lengths")[0, :2], in_turn[:2], atol=1e-9)
 
 
 def test_long_times_reach_the_stationary_law():

@@ -104,9 +104,13 @@ def _drive(rates, *, buffer, start=0, rule=None, num_events=20_000):
     lengths = np.full(rates.size, start)
     drive = _driver(kernel.choose if rule is None else rule, kernel.update)
     side = make_bank(np.random.SeedSequence(6)).side
-    arrays = (kernel.numbers, kernel.names, kernel.memory(lengths))
+    # Nobody may write behind the last set.
+    memory = np.append(kernel.memory(lengths), np.zeros(8, np.int64))
+    arrays = (kernel.numbers, kernel.names, memory)
     most = start + 6 if buffer is None else buffer
-    return drive(rank_queues(lengths, 99), side, *arrays, rates, num_events, most)
+    found = drive(rank_queues(lengths, 99), side, *arrays, rates, num_events, most)
+    assert not memory[-8:].any()
+    return found
 
 
 @pytest.mark.parametrize("case", _RATES)
@@ -128,6 +132,16 @@ def test_queues_beyond_the_sets_are_looked_at_one_by_one(monkeypatch):
         faults, excess, variance = _drive(_RATES["pairs"], buffer=None, start=start)
         assert faults == 0
         assert abs(excess) <= stats.norm.isf(0.5e-7) * np.sqrt(variance)
+
+
+@pytest.mark.parametrize("rates", [[1.5, 0.5, 1.5, 0.5], [0.5, 1.0, 1.5]])
+def test_queues_come_to_the_last_set_and_go_on(monkeypatch, rates):
+    """Three lengths have sets, and few servers are at all lengths from 0 to 6 in turn, so that the
+    shortest is now the last that has a set, now the first that has none; same oracle and rate."""
+    monkeypatch.setattr(_speed_classes, "_MOST_ENTRIES", 3 * (1 + len(set(rates))))
+    faults, excess, variance = _drive(np.array(rates), buffer=None)
+    assert faults == 0
+    assert abs(excess) <= stats.norm.isf(0.5e-7) * np.sqrt(variance)
 
 
 @numba.njit

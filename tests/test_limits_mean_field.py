@@ -82,6 +82,14 @@ def test_one_place_and_one_choice_is_erlang_s_loss():
     assert field.prob_wait() == pytest.approx(0.0, abs=1e-12)
 
 
+def test_one_choice_is_independent_queues_with_a_waiting_room():
+    """Oracle: M/M/1 with 3 places, P(n) proportional to load^n; no sampling."""
+    field = queueing.PowerOfDMeanField(1, 0.8, buffer=3)
+    law = 0.8 ** np.arange(4) / np.sum(0.8 ** np.arange(4))
+    assert field.prob_loss() == pytest.approx(law[3])
+    assert field.prob_wait() == pytest.approx((law[1] + law[2]) / (1.0 - law[3]))
+
+
 def test_degenerate_values():
     """No load, no time, enormous d: closed forms; no sampling."""
     assert queueing.PowerOfDMeanField(2, 0.0).fixed_point().occupancy == pytest.approx([0.0])
@@ -102,6 +110,8 @@ def test_degenerate_values():
         (lambda: queueing.PowerOfDMeanField(2, 0.5, buffer=3, num_levels=4), "num_levels is 4"),
         (lambda: queueing.PowerOfDMeanField(2, 1.0).fixed_point(), "load is 1.0"),
         (lambda: queueing.PowerOfDMeanField(1, 0.9, [1.5, 0.5]).fixed_point(), "get more jobs"),
+        # Just as many jobs as they can serve.
+        (lambda: queueing.PowerOfDMeanField(1, 0.5, [1.5, 0.5]).fixed_point(), "get more jobs"),
         (
             lambda: queueing.PowerOfDMeanField(2, 0.99, num_levels=3).fixed_point(),
             "num_levels is 3",

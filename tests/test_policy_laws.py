@@ -17,6 +17,7 @@ from queueing import (
     IdleOneFirst,
     LeastExpectedWork,
     Marginal,
+    Nearest,
     Policy,
     PowerOfD,
     Random,
@@ -158,6 +159,30 @@ class _FirstOfTies(Policy):
 @numba.njit(forceinline=True)
 def _first_of_ties(queues, uniform, side, numbers, names, memory):
     return queues.order[0]
+
+
+def test_turns_begin_with_the_first_server_and_go_up():
+    """Exact: of the first n jobs server i gets (n + K - 1 - i) // K."""
+    for count in range(10):
+        counts = _drawn_counts(RoundRobin(), np.array([3, 0, 1, 1]), num_draws=count)
+        np.testing.assert_array_equal(counts, (count + 3 - np.arange(4)) // 4)
+
+
+def test_work_that_is_equal_but_for_rounding_is_tied():
+    """49 (1/49) is just below 1; chi-square, false-fail rate 1e-6."""
+    system, state = System([49.0, 1.0], 3.0), np.array([48, 0])
+    counts = _drawn_counts(LeastExpectedWork(), state, system=system)
+    assert _chi_square_p(counts, np.full(2, 0.5)) > 1e-6
+
+
+@pytest.mark.slow
+def test_nearest_stations_of_an_origin_are_taken_equally_often():
+    """Two nearest stations of the first of two origins; chi-square, false-fail rate 1e-6."""
+    ways = np.array([[1.0, 1.0, 2.0], [2.0, 1.0, 1.0]])
+    for rows, probabilities in ((ways, [0.5, 0.5, 0.0]), (ways[::-1], [0.0, 0.5, 0.5])):
+        system = System(np.ones(3), 1.0, travel_times=rows)
+        counts = _drawn_counts(Nearest(), np.zeros(3, np.int64), system=system)
+        assert _chi_square_p(counts, np.array(probabilities)) > 1e-6
 
 
 def test_a_biased_tie_rule_is_rejected():

@@ -8,7 +8,9 @@ import queueing
 from queueing import (
     JSQ,
     DelayOptimum,
+    Deterministic,
     Erlang,
+    Hyperexponential,
     Marginal,
     Nearest,
     RateProportional,
@@ -23,6 +25,7 @@ def test_the_regime_is_randomised_jsq_with_travel():
     np.testing.assert_array_equal(regime.system.travel_times, [[5.0, 8.0]])
     assert regime.policy == Marginal(JSQ(), fraction=0.2, base=RateProportional())
     assert regime.scaling.length == pytest.approx(10.0)
+    assert regime.scaling.time == pytest.approx(100.0)
     assert regime.mean_travel_time == pytest.approx(7.0)
     # Kingman at one server of rate 3: (1 + 1)/2 .9/(.1 3).
     assert regime.pooled_wait == pytest.approx(3.0)
@@ -53,6 +56,19 @@ def test_rules_are_their_formulas():
         [1, 1, 1, 1], 0.5, [1.0, 2.0, 3.0, 4.0], DelayOptimum(1.0), service=Erlang(2)
     )
     assert regime.fraction == pytest.approx(np.sqrt(1.5 * 11.0 / 6.0 / (2.0 * 2.5)))
+
+
+def test_stations_count_by_their_rates_and_origins_by_their_shares():
+    """By hand: services of scv 0 and 4 at rates 1 and 3, so 3 in the mean; ways from two origins
+    of shares .25 and .75 to stations of shares .25 and .75."""
+    laws, ways = [Deterministic(), Hyperexponential(4.0)], [[1.0, 9.0], [5.0, 1.0]]
+    regime = queueing.remote(
+        [1.0, 3.0], 0.5, ways, DelayOptimum(1.0), service=laws, origin_probs=[0.25, 0.75]
+    )
+    assert regime.pooled_wait == pytest.approx(0.5 * (1.0 + 3.0) * 0.5 / (0.5 * 4.0))
+    way = 0.25 * (0.25 * 1.0 + 0.75 * 9.0) + 0.75 * (0.25 * 5.0 + 0.75 * 1.0)
+    assert regime.mean_travel_time == pytest.approx(way)
+    assert regime.fraction == pytest.approx(min(1.0, np.sqrt((1.0 + 3.0) / (2.0 * way))))
 
 
 def test_rules_at_the_ends():

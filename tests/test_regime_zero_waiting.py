@@ -36,6 +36,12 @@ def test_profiles_have_the_ratios_that_they_promise():
     assert own.policy == PowerOfD(2)
 
 
+def test_the_load_falls_short_of_one_by_a_power_of_the_size():
+    """N (1 - N^-alpha) of 16 servers, by hand, for alpha on both sides of 1/2."""
+    assert zero_waiting(16, 0.25).system.arrival_rate == pytest.approx(8.0)
+    assert zero_waiting(16, 0.75).system.arrival_rate == pytest.approx(14.0)
+
+
 def test_equal_regimes_are_equal():
     assert zero_waiting(4, 0.5) == zero_waiting(4, 0.5, np.ones(4))
     assert zero_waiting(4, 0.5) != zero_waiting(4, 0.5, policy=JSQ())
