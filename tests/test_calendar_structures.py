@@ -7,8 +7,10 @@ import numba
 import numpy as np
 import pytest
 
-from queueing import Deterministic
-from queueing._engine._calendar_supply import ArrivalClock
+from queueing import Deterministic, Gamma, Lognormal, System, Uniform, Weibull
+from queueing._engine._calendar_start import NO_SAMPLES
+from queueing._engine._calendar_state import COUNT_ENTRIES, CURSOR, TRAVEL_CURSOR
+from queueing._engine._calendar_supply import ArrivalClock, Supply
 from queueing._engine._job_pool import RESERVE, fill_pool, pop_job, push_job, with_free_nodes
 from queueing._engine._tournament import hold_tournament, set_due
 from queueing._engine._travel_heap import (
@@ -103,3 +105,35 @@ def test_arrival_times_do_not_drift():
     for _ in range(2):
         never.fill(out)
         assert np.all(out == np.inf)
+
+
+def test_every_number_is_drawn_once_and_by_a_generator_of_its_own():
+    """Exact: three blocks of arrivals, of the services of each law and of travel times go on where
+    the block before ended, and each kind belongs to its own child of the replica's seed."""
+    laws = (Lognormal(0.5), Gamma(2.5), Uniform(0.25), Weibull(0.6))
+    arrival, travel, *services = laws
+    system = System(
+        [1.0, 3.0, 2.0], 2.0, [*services, services[0]], arrivals=arrival, travel_times=1.0,
+        travel_law=travel,
+    )  # fmt: skip
+    supply = Supply(system, np.random.SeedSequence(7))
+    blocks, counts = supply.open(NO_SAMPLES), np.zeros(COUNT_ENTRIES, np.int64)
+    parts = []
+    for _ in range(3):
+        # Two laws of services, and the one of servers that never finish.
+        by_law = blocks.services.reshape(3, -1)
+        assert np.all(by_law[2] == np.inf)
+        parts.append([np.copy(part) for part in (blocks.arrivals, blocks.travels, *by_law[:2])])
+        counts[[CURSOR, TRAVEL_CURSOR]] = blocks.arrivals.size, blocks.travels.size
+        blocks.cursors[:] = by_law.shape[1]
+        supply.refill(blocks, counts)
+        assert not counts.any() and not blocks.cursors.any()
+    children = np.random.SeedSequence(7).spawn(4)
+    for k, (law, child) in enumerate(zip(laws, children, strict=True)):
+        found = np.concatenate([part[k] for part in parts])
+        expected = np.empty_like(found)
+        law.start(np.random.Generator(np.random.PCG64(child))).fill(expected)
+        if k == 0:
+            np.testing.assert_allclose(found, np.cumsum(expected) / 2.0, rtol=1e-13)
+        else:
+            np.testing.assert_array_equal(found, expected)

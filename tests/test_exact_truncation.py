@@ -57,6 +57,9 @@ def test_paused_chain_is_covered():
         law = exact_stationary(paused, max_length=max_length)
         worst = np.abs(np.cumsum(exact) - law.mean("lengths_ranked")).max()
         assert 0.1 * law.truncation_error < worst <= law.truncation_error
+        # Lower ranks meet the rank above before the truncation.
+        is_full = law.states[:, -1] == max_length
+        np.testing.assert_array_equal(law.chain.blocked_rates, 0.8 * is_full)
 
 
 def test_error_falls_as_levels_are_added():

@@ -93,6 +93,16 @@ def test_servers_in_turn_are_queues_with_erlang_arrivals():
     assert abs(random.mean("lengths")[0] - 0.6 / (1.0 - sigma)) > 0.1
 
 
+def test_lost_jobs_take_their_turn_too():
+    """One place at each server: a job is lost if the K-th before it is still there, with chance
+    (lambda/(lambda + mu))^K, exactly; a turn that waits for a job to be taken loses fewer."""
+    rates, arrival = np.array([1.0, 0.4]), 1.2
+    exact = queueing.exact_stationary(System(rates, arrival, buffer=1), RoundRobin(), max_length=1)
+    lost = (arrival / (arrival + rates)) ** 2
+    assert exact.mean("prob_loss") == pytest.approx(lost.mean(), rel=1e-12)
+    np.testing.assert_allclose(exact.mean("throughput"), 0.5 * arrival * (1.0 - lost), rtol=1e-12)
+
+
 def test_servers_in_turn_are_not_folded_and_too_many_states_are_refused():
     system = System(np.ones(3), 1.0, buffer=4)
     exact = queueing.exact_stationary(system, RoundRobin(), max_length=4)

@@ -83,6 +83,19 @@ def test_the_next_order_of_jfsq():
     assert queueing.jfsq_fluid([1.5, 0.5], load=0.75).extra_busy in (0.0, np.inf)
 
 
+def test_idle_servers_of_many_classes_are_counted_once():
+    """The sum over classes of (mu_j - mu_K) times the idle of class j, F_j - F_{j-1} with F_k =
+    rho_k/(1 - rho_k), is the formula's by parts; in another unit of the rates, too."""
+    rates, shares = np.array([5.0, 2.0, 1.0, 0.25]), np.array([0.1, 0.2, 0.3, 0.4])
+    for load, last in ((0.9, 2), (0.6, 1), (1.0, 3)):
+        rho = np.cumsum(rates * shares)[:last] / (load * (rates @ shares))
+        idle = np.diff(rho / (1.0 - rho), prepend=0.0)
+        excess = (rates[:last] - rates[last]) @ idle / (rates @ shares)
+        for unit in (1.0, 3.0):
+            found = queueing.fast_idle_rate(unit * rates, shares, load)
+            assert found == pytest.approx(excess, rel=1e-12)
+
+
 def test_no_load_and_one_entry_per_server():
     """Limits of the formulas, and classes given one by one; no sampling."""
     assert queueing.jfsq_fluid([2.0, 0.5], load=0.0).response == 0.5

@@ -55,6 +55,9 @@ def test_the_models_of_the_diffusion():
     assert (model.decay, model.memory_decays, model.memory_weights) == (0.5, (1.5,), (1.5,))
     assert model.drift == pytest.approx(2.0 - 3.0 / 30)
     assert queueing.halfin_whitt(2.0, num_servers=900).drift == 2.0
+    # Neither the unit nor a class of no servers matters.
+    other = queueing.halfin_whitt(2.0, [90.0, 6.0, 2.0, 0.1], [0.0, 0.5, 0.5, 0.0], num_servers=900)
+    assert (other.decay, *other.memory_decays, other.drift) == pytest.approx((0.5, 1.5, 1.9))
 
 
 @pytest.mark.slow
