@@ -116,7 +116,7 @@ def _unequal_variances_at_the_floor() -> Problem:
         density.mean,
         density.mean_error,
         (
-            _trial(atlas.BridgeEuler, 1, _MIDDLE, share=1.0),
+            _trial(atlas.BridgeEuler, 0, _MIDDLE, share=4.0),
             _trial(atlas.CollisionBridge, 0, _SHORT, share=0.25, order=order),
         ),
         relaxations=5.0,

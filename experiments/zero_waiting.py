@@ -23,6 +23,9 @@ from ._server_profiles import PROFILES
 from ._zero_waiting_figure import draw
 from ._zero_waiting_runs import Diffusion, RegimeFactory, Runs, Waits, simulate
 
+# By the diffusion; where waiting is rarer, a run sees too little of it to say how rare.
+_RAREST = 1e-4
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -65,7 +68,8 @@ def all_claims(runs: Runs) -> Iterator[Claim]:
         if waits.policy == "JFSQ":
             yield from slope_claims(runs.settings, waits)
     for diffusion in runs.diffusions:
-        yield from constant_claims(runs, diffusion)
+        if diffusion.prob_wait[-1].value >= _RAREST:
+            yield from constant_claims(runs, diffusion)
     for waits in runs.waits:
         if waits.policy == "two choices" and waits.profile in PROFILES[:2]:
             yield two_choices_claim(runs.settings, waits)
