@@ -59,7 +59,9 @@ def _draw_means(panel: Axes, series: list[Series], policy: str) -> None:
         ylabel="r E Z / m (bars: 2 s.e.)",
     )
     _mark_slacks(panel, [run.r for run in series[0].runs])
-    panel.legend(title="arrivals, services", title_fontsize=8, fontsize=7)
+    if policy == "two choices":
+        # Under JSQ lines go up and down everywhere; colours are the same in all panels.
+        panel.legend(title="arrivals, services", title_fontsize=8, fontsize=7)
 
 
 def _quantiles(series: Series) -> np.ndarray:

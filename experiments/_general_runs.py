@@ -24,6 +24,7 @@ from queueing import (
 )
 
 from ._frame import controlled
+from ._own_mean import tails_over_exponential
 
 # Where the law of r (Z + U) over its limit mean is compared, U uniform on [0, 1).
 POINTS = np.array([0.5, 1.0, 2.0])
@@ -104,10 +105,18 @@ class Stations:
 
     def tails(self, points: np.ndarray) -> Estimate:
         """P(r (Z + U) > m x) at the points x, Z the length of a station taken at random."""
+        return self._estimate(self._tails(points))
+
+    def tails_over_exponential(self, points: np.ndarray) -> Estimate:
+        """The same over that of the exponential law whose mean is r (E Z + 1/2)."""
+        means = self.r * (self.lengths.mean(axis=1) + 0.5) / self.limit_mean
+        return self._estimate(tails_over_exponential(self._tails(points), means, points))
+
+    def _tails(self, points: np.ndarray) -> np.ndarray:
         levels = np.arange(self.occupancy.shape[1] + 1)
         at_least = np.column_stack([np.ones(len(self.occupancy)), self.occupancy])
         lengths = points * self.limit_mean / self.r
-        return self._estimate(np.array([np.interp(lengths, levels, each) for each in at_least]))
+        return np.array([np.interp(lengths, levels, each) for each in at_least])
 
     def _estimate(self, samples: np.ndarray) -> Estimate:
         """The mean, with the idle capacity as control."""

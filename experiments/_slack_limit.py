@@ -1,4 +1,4 @@
-"""Limits as the slack r falls to 0, from a few values of r, and how far they may be off."""
+"""Limits as a slack r (or 1/sqrt(n)) falls to 0, and how far they may be off."""
 
 from __future__ import annotations
 
@@ -22,22 +22,67 @@ class Limit:
     bias_bound: float
 
 
-def extrapolate(r: np.ndarray, values: np.ndarray, errors: np.ndarray) -> Limit:
-    """The constant of a quadratic in r, by weighted least squares without the largest r.
-
-    The bound is the larger distance to two other fits: a cubic to all, a line to the least three.
+@dataclass(frozen=True)
+class Line:
+    """The constant of a line as a function of the numbers that it is fitted to.
 
     Arguments:
-        r: (m,) slacks, ascending, m >= 5.
+        weights: (m,) of each number, 0 where it is left out.
+        curvature: what the constant of the line makes of r^2.
+    """
+
+    weights: np.ndarray
+    curvature: float
+
+
+def fit_lines(r: np.ndarray, errors: np.ndarray, left_out: int = 1) -> list[Line]:
+    """Lines by weighted least squares through the least r, through as many from the second on, and
+    so forth up to the largest.
+
+    Arguments:
+        r: (m,) ascending, m >= 2 + left_out.
+        errors: (m,) standard errors of what is fitted.
+        left_out: how many of the largest r the first line leaves out, at least 1.
+
+    Returns:
+        left_out + 1 lines.
+    """
+    size = r.size - left_out
+    return [_line(r, errors, slice(start, start + size)) for start in range(left_out + 1)]
+
+
+def extrapolate(r: np.ndarray, values: np.ndarray, errors: np.ndarray, left_out: int = 1) -> Limit:
+    """The constant y_1 of a line in r through the least of them.
+
+    Numbers that are y + c r + d r^2 + ... put line i off by d times its `curvature` B_i and higher
+    terms, both the larger the larger its r. So every two neighbours show what the first one may be
+    off, and the bound is
+
+        max_i 2 |y_i - y_(i+1)| B_1 / (B_(i+1) - B_i) ,  and one standard error of y_1 ,
+
+    twice what r^2 alone needs, since a next term of the other sign hides a part. With r doubled
+    from each to the next that is 2/3 of the first distance, 1/6 of the second.
+
+    Arguments:
+        r: (m,) slacks, ascending, m >= 2 + left_out.
         values: (m,) numbers at them.
         errors: (m,) their standard errors, independent.
+        left_out: how many of the largest r the line leaves out, at least 1.
 
     Returns:
         The limit.
     """
-    main, error = _constant(r[:-1], values[:-1], errors[:-1], 2)
-    others = (_constant(r, values, errors, 3), _constant(r[:3], values[:3], errors[:3], 1))
-    return Limit(main, error, max(abs(other - main) for other, _ in others))
+    lines = fit_lines(r, errors, left_out)
+    error = float(np.linalg.norm(lines[0].weights * errors))
+    return limit_of_lines(lines, values, error)
+
+
+def limit_of_lines(lines: list[Line], values: np.ndarray, error: float) -> Limit:
+    """As `extrapolate`, from its lines and the standard error of the first one's constant."""
+    constants = np.array([float(line.weights @ values) for line in lines])
+    curvatures = np.array([line.curvature for line in lines])
+    shown = np.abs(np.diff(constants) * curvatures[0] / np.diff(curvatures))
+    return Limit(float(constants[0]), error, 2.0 * float(shown.max()) + error)
 
 
 def at_the_least(r: np.ndarray, values: np.ndarray, errors: np.ndarray, power: float) -> Limit:
@@ -59,10 +104,8 @@ def at_the_least(r: np.ndarray, values: np.ndarray, errors: np.ndarray, power: f
     return Limit(float(values[0]), float(errors[0]), float(bound))
 
 
-def _constant(
-    r: np.ndarray, values: np.ndarray, errors: np.ndarray, degree: int
-) -> tuple[float, float]:
-    """The constant of a polynomial fit and its standard error."""
-    design = np.vander(r, degree + 1, increasing=True) / errors[:, None]
-    weights = np.linalg.pinv(design)[0]
-    return float(weights @ (values / errors)), float(np.linalg.norm(weights))
+def _line(r: np.ndarray, errors: np.ndarray, chosen: slice) -> Line:
+    design = np.vander(r[chosen], 2, increasing=True) / errors[chosen, None]
+    weights = np.zeros(r.size)
+    weights[chosen] = np.linalg.pinv(design)[0] / errors[chosen]
+    return Line(weights, float(weights @ r**2))

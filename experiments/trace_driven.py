@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ._frame import Claim, Experiment, Outcome
-from ._slack_limit import Limit, extrapolate
+from ._slack_limit import Limit, fit_lines, limit_of_lines
 from ._trace_driven_figure import draw
 from ._trace_driven_runs import (
     BURSTY,
@@ -35,15 +35,15 @@ class Settings:
     num_servers: int = 4
     """Servers K, of rate 1."""
     slacks: tuple[float, ...] = (0.25, 0.4, 0.6, 1.0, 1.6)
-    """Slacks r of the arrival rate K - r, ascending, at least five."""
+    """Slacks r of the arrival rate K - r, ascending, at least three."""
     jobs: int = 400_000
     """Jobs of each trace."""
-    traces: int = 24
+    traces: int = 48
     """How many traces are written and read."""
 
     def __post_init__(self) -> None:
-        if len(self.slacks) < 5 or list(self.slacks) != sorted(set(self.slacks)):
-            raise ValueError(f"slacks are {self.slacks}: at least five, ascending")
+        if len(self.slacks) < 3 or list(self.slacks) != sorted(set(self.slacks)):
+            raise ValueError(f"slacks are {self.slacks}: at least three, ascending")
         if not 0 < self.slacks[0] < self.slacks[-1] < self.num_servers:
             raise ValueError(f"slacks are {self.slacks}: above 0 and below num_servers")
         if self.traces < 20 or self.jobs < 1000:
@@ -65,11 +65,16 @@ class Runs:
     unequal: int
 
     def limit(self, ratio: Callable[[Replays], np.ndarray]) -> Limit:
-        """The limit of the mean over traces of a number, as r falls to 0."""
+        """The limit of the mean over traces of a number, as r falls to 0.
+
+        Each trace is replayed at every r, so that errors come from what lines make of it.
+        """
         slacks = np.array([each.r for each in self.replays])
         samples = np.array([ratio(each) for each in self.replays])
-        errors = samples.std(axis=1, ddof=1) / samples.shape[1] ** 0.5
-        return extrapolate(slacks, samples.mean(axis=1), errors)
+        root = samples.shape[1] ** 0.5
+        lines = fit_lines(slacks, samples.std(axis=1, ddof=1) / root)
+        error = float((lines[0].weights @ samples).std(ddof=1) / root)
+        return limit_of_lines(lines, samples.mean(axis=1), error)
 
 
 def simulate(settings: Settings, *, seed: int, make: TraceMaker = make_traces) -> Runs:

@@ -11,8 +11,10 @@ from experiments._below_two_moments import _medians
 from experiments._frame import judge
 from experiments._general_runs import PAIRS, POINTS, Stations
 from experiments._general_service_runs import _above
+from experiments._own_mean import tails_over_exponential
 from experiments._slack_limit import at_the_least, extrapolate
 from experiments._trace_driven_runs import SERVICE, make_traces
+from experiments._two_servers import two_servers
 from queueing import JSQ, Exponential, PowerOfD, Renewal
 
 SLACKS = np.array([0.02, 0.05, 0.1, 0.2, 0.4])
@@ -34,17 +36,49 @@ def claims_of_jsq(regime, policies=None):
 def test_limits_are_extrapolated_with_a_bound_on_what_is_left():
     """Oracle: known functions of r, no noise."""
     errors = np.full(5, 1e-3)
-    smooth = extrapolate(SLACKS, 1.0 - 0.7 * SLACKS + 0.5 * SLACKS**2, errors)
-    assert smooth.value == pytest.approx(1.0, abs=1e-12)
-    assert smooth.bias_bound > 1e-4 and smooth.std_error > 1e-3
+    straight = extrapolate(SLACKS, 1.0 - 0.7 * SLACKS, errors)
+    assert straight.value == pytest.approx(1.0, abs=1e-12)
+    assert straight.bias_bound == pytest.approx(straight.std_error) and straight.std_error > 5e-4
+    bent = extrapolate(SLACKS, 1.0 - 0.7 * SLACKS + 0.5 * SLACKS**2, errors)
+    assert bent.bias_bound - bent.std_error == pytest.approx(2.0 * abs(bent.value - 1.0))
     for curve in (np.exp(-SLACKS), 1.0 / (1.0 + 2.0 * SLACKS), np.cos(2.0 * SLACKS)):
         limit = extrapolate(SLACKS, curve, errors)
-        assert abs(limit.value - 1.0) <= limit.bias_bound
+        assert abs(limit.value - 1.0) <= limit.bias_bound < 0.06
         assert abs(limit.value - 1.1) > limit.bias_bound
     rough = 1.0 - 0.3 * SLACKS**0.5 + 0.2 * SLACKS
     limit = at_the_least(SLACKS, rough, np.zeros(5), power=0.5)
     assert limit.value == rough[0]
     assert abs(limit.value - 1.0) <= limit.bias_bound < 0.08
+
+
+def test_lines_through_small_sizes_reach_limits_that_are_known():
+    """Oracle: two exponential servers by linear algebra, and one general server by the formula of
+    Pollaczek and Khinchine, at sizes below those of `general_service`; bounds of 1 %."""
+    sizes = np.array([80, 20, 5])
+    small, no_errors = sizes**-0.5, np.full(sizes.size, 1e-9)
+    exact = [two_servers(int(n), 1.0, 1.0, tail=18.0) for n in sizes]
+    means = np.array([each.means[:2] * each.rates for each in exact])
+    for scv in (0.0, 0.25, 4.0):
+        half = 0.5 * (1.0 + scv)
+        load = 1.0 - small * half**0.5 / 3.0
+        length = load + load**2 * half / (1.0 - load)
+        means = np.column_stack([means, length * small / (3.0 * half**0.5)])
+    for values in means.T:
+        limit = extrapolate(small, values, no_errors)
+        assert abs(values[-1] - 1.0) > 0.005
+        assert abs(limit.value - 1.0) <= limit.bias_bound < 0.01
+
+
+def test_tails_in_units_of_the_measured_mean():
+    """Oracle: exponential replicas of any means have 1; a law of another shape has not."""
+    means = np.random.default_rng(0).uniform(0.9, 1.1, (400, 2))
+    exponential = tails_over_exponential(np.exp(-POINTS / means[:, :, None]), means, POINTS)
+    assert exponential.mean(axis=0) == pytest.approx(np.ones((2, 3)), abs=0.02)
+    # What is left of the replicas' deviations is of second order.
+    assert np.all(exponential.std(axis=0) < 0.03)
+    uniform = np.clip(1.0 - POINTS / (2.0 * means[:, :, None]), 0.0, 1.0) + 1e-9
+    other = tails_over_exponential(uniform, means, POINTS).mean(axis=0)
+    assert np.all(np.abs(other - 1.0) > 0.2)
 
 
 def test_the_law_is_that_of_the_length_and_a_uniform():
@@ -169,10 +203,10 @@ def test_renewal_arrivals_are_no_bursty_trace():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: general_distributions.Settings(slacks=(0.1, 0.2)), "at least five"),
+        (lambda: general_distributions.Settings(slacks=(0.1, 0.2)), "at least four"),
         (lambda: general_distributions.Settings(num_pairs=0), f"give 1 to {len(PAIRS)}"),
         (lambda: general_distributions.Settings(replicas=2), "at least 20"),
-        (lambda: general_service.Settings(sizes=(4, 9)), "at least five"),
+        (lambda: general_service.Settings(sizes=(4, 9, 16)), "at least four"),
         (lambda: general_service.Settings(slack=math.nan), "slack > 0"),
         (lambda: trace_driven.Settings(traces=3), "at least 20 traces"),
         (lambda: trace_driven.Settings(slacks=(0.1, 0.2, 0.3, 0.4, 9.0)), "below num_servers"),
