@@ -38,6 +38,15 @@ def test_repeated_and_zero_times_are_saved_once_each():
     assert np.array_equal(law.probabilities[1], law.probabilities[2])
 
 
+def test_servers_that_are_alike_start_from_lengths_in_any_order():
+    """States are ranked lengths then: the law from (3, 0, 1) is that from (0, 1, 3)."""
+    system, laws = System([1.0, 1.0, 1.0], 2.0, buffer=4), []
+    for start in ([3, 0, 1], [0, 1, 3]):
+        laws.append(exact_transient(system, JSQ(), times=[0.0, 1.0], initial=start, max_length=4))
+        np.testing.assert_allclose(laws[-1].mean("lengths_ranked")[0], [0.0, 1.0, 3.0])
+    np.testing.assert_array_equal(laws[0].probabilities, laws[1].probabilities)
+
+
 def test_pure_arrivals_are_poisson():
     """A server of rate 0 counts arrivals; a stationary law does not exist, a transient one does."""
     law = exact_transient(

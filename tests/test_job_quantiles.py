@@ -12,7 +12,7 @@ from queueing._engine import add_to_histogram, empty_histogram, histogram_unit
 from queueing._engine._found_lengths import group_rates
 from queueing._engine._log_histogram import HISTOGRAM_SIZE, LARGEST, RELATIVE_ERROR, SMALLEST
 from queueing._engine._tally import level_row, row_level
-from queueing._job_quantiles import job_quantiles, num_histograms
+from queueing._job_quantiles import grouped_histograms, job_quantiles, num_histograms
 
 
 @numba.njit
@@ -141,6 +141,19 @@ def test_errors_of_quantiles_cover_their_truth():
         low, high = job_quantiles(counts, 1.0, np.array([0.9])).ci
         hits += low[0] <= np.log(10.0) <= high[0]
     assert 0.92 <= hits / 500 <= 0.98
+
+
+def test_every_job_is_in_one_histogram():
+    """Exactly, but for rounding: all groups together hold the jobs that arrived, and a histogram
+    with a batch of the warm-up is left out whole."""
+    run = queueing.long_run(
+        System([2.0], 1.2), Random(), horizon=200.0, warmup=0.0, replicas=2, seed=5, progress=False
+    )
+    counts = run.values("wait_histogram").sum()
+    assert counts == pytest.approx(run.values("num_arrivals").sum(), rel=1e-12)
+    counts = np.array([[[1], [2], [4], [8]]])
+    for cut, kept in ((0, 15), (1, 14), (5, 14), (6, 12)):
+        assert grouped_histograms(counts, np.array([cut])).sum() == kept
 
 
 def test_replicas_keep_enough_histograms_for_their_errors():

@@ -1,10 +1,15 @@
 """How batches of replicas become values, errors and warm-ups."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pytest
 
 from atlas.ensemble import Estimate, mser5
 from queueing._batch_estimates import NUM_BATCHES, Batches, warmup_cuts
+from queueing._engine import Window
+from queueing._long_run_task import WEIGHT, LongRunTask
 
 
 def test_values_are_ratios_of_sums():
@@ -19,6 +24,19 @@ def test_values_are_ratios_of_sums():
         exact = (kept * counts[:, None]).sum(axis=0) / counts.sum()
         np.testing.assert_allclose(estimate.value[replica], exact, rtol=1e-13)
         assert np.all(np.abs(exact - kept.mean(axis=0)) > 0.1)
+
+
+def test_windows_of_a_batch_count_by_their_weights():
+    """Exact, by hand: means by weights 1 and 3, sums as they are."""
+    windows = [
+        Window({"lengths_ranked": np.array([0.0, 4.0]), "own": 1.0}, {"jobs": 2.0}, 1.0),
+        Window({"lengths_ranked": np.array([1.0, 8.0]), "own": 5.0}, {"jobs": 7.0}, 3.0),
+    ]
+    task: Any = SimpleNamespace(num_ranks=1)
+    batch = LongRunTask._reduce(task, windows)
+    found = [batch[name] for name in ("own", "total", "imbalance", "sum_jobs", WEIGHT)]
+    assert found == pytest.approx([4.0, 7.75, 6.25, 9.0, 4.0])
+    assert batch["lengths_ranked"] == pytest.approx([0.75])
 
 
 def test_errors_are_those_of_groups_of_batches():
@@ -53,7 +71,8 @@ def test_a_replica_is_cut_by_the_others():
     cuts = warmup_cuts(series)
     assert np.all((cuts >= 6) & (cuts <= NUM_BATCHES // 2))
     changed = series.copy()
-    changed[0] = -series[0]
+    changed[0] = np.random.default_rng(3).normal(size=5 * NUM_BATCHES)
+    assert mser5(changed[0]) // 5 != cuts[0]
     assert warmup_cuts(changed)[0] == cuts[0]
     assert warmup_cuts(series[:1])[0] == mser5(series[0]) // 5
     assert warmup_cuts(np.zeros((2, 5 * NUM_BATCHES))).max() <= NUM_BATCHES // 2
@@ -65,3 +84,5 @@ def test_replicas_without_jobs_are_noticed():
     weights = np.ones((2, NUM_BATCHES))
     assert Batches(np.array([0, 0]), weights).has_any(sums)
     assert not Batches(np.array([0, 5]), weights).has_any(sums)
+    # The first batch that is kept counts.
+    assert Batches(np.array([0, 4]), weights).has_any(sums)
