@@ -37,7 +37,9 @@ def from_trace(
         start, end     timestamps of its service.
 
     All times are in one unit.  Rates are then per that unit; dates (of arrays and Parquet) become
-    seconds.  From timestamps of n arrivals come n - 1 interarrival times.
+    seconds.  From timestamps of n arrivals come n - 1 interarrival times.  Timestamps that are far
+    from 0, such as seconds or nanoseconds since 1970, keep all their digits; refusals then name
+    them counted from the first one.
 
     Arguments:
         source: path of a .csv file (names in line 1; comma, semicolon or tabulator; decimal
@@ -62,9 +64,7 @@ def from_trace(
         names, raw, place = _read_file(check_path("source", source), columns)
     else:
         names, raw, place = _read_arrays(source, columns)
-    by_column = as_times({names[role]: values for role, values in raw.items()}, place)
-    times = {role: by_column[name] for role, name in names.items()}
-    interarrivals, services = make_times(times, names, place)
+    interarrivals, services = make_times(as_times(raw, names, place), names, place)
     return Trace(interarrivals, services)
 
 
@@ -91,12 +91,23 @@ def _read_arrays(
             f"source is {source!r}; give a path, or a mapping such as "
             "{'interarrival': [...], 'service': [...]}"
         )
-    chosen = choose_columns([str(name) for name in source], columns, "source")
+    keys = {str(name): name for name in source}
+    chosen = choose_columns(keys, columns, "source")
     place = Place("source", lambda row: f"row {row + 1}")
     arrays = {}
     for role, name in chosen.items():
-        try:
-            arrays[role] = np.asarray(source[name])
-        except ValueError as error:
-            raise ValueError(f"source[{name!r}] is {source[name]!r}; give a vector") from error
+        arrays[role] = _as_array(name, source[keys[name]], place)
     return chosen, arrays, place
+
+
+def _as_array(name: str, values: Any, place: Place) -> np.ndarray:
+    if isinstance(values, np.ma.MaskedArray):
+        hidden = np.ma.getmaskarray(values)
+        place.refuse_first(hidden.ravel(), np.full(hidden.size, "masked"), name, "is missing")
+    if getattr(getattr(values, "dtype", None), "tz", None) is not None:
+        # A data frame's dates with a time zone: moments, whatever the clocks there show.
+        return np.asarray(values, dtype="M8[ns]")
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"source[{name!r}] is {values!r}; give a vector") from error

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import csv
 import itertools
+import math
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import TextIO
 
 import numpy as np
 
 from ._columns import choose_columns
+from ._numbers import STAMPS
 from ._place import Place
 
 _ROWS_AT_ONCE = 1 << 14
 _DELIMITERS = ",;\t"
+# Timestamps so far from 0 lose digits as float64: they are counted from the first one.
+_FAR = 2.0**23
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+")
 
 
@@ -52,10 +57,17 @@ def _read(
     values = [array("d") for _ in indices]
     rows = _rows(file, delimiter, header, source)
     # Texts by column: lists of whole rows that live on would keep the garbage collector busy.
+    origin: Decimal | None = None
     while any(batch := _texts_by_column(itertools.islice(rows, _ROWS_AT_ONCE), indices)):
         done = len(values[0])
-        for column, texts, numbers in zip(chosen.values(), batch, values, strict=True):
-            numbers.extend(_numbers(texts, column, place, done))
+        for (role, column), texts, numbers in zip(chosen.items(), batch, values, strict=True):
+            parsed = _numbers(texts, column, place, done)
+            if role in STAMPS:
+                if len(numbers) == 0 and origin is None:
+                    origin = Decimal(texts[0]) if abs(parsed[0]) >= _FAR else Decimal(0)
+                if origin and all(map(math.isfinite, parsed)):
+                    parsed = array("d", (float(Decimal(text) - origin) for text in texts))
+            numbers.extend(parsed)
     arrays = [np.array(numbers, np.float64) for numbers in values]
     return chosen, dict(zip(chosen, arrays, strict=True)), place
 
