@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from atlas.ensemble import provenance
-from experiments._frame import Catalogue, figure_style, save_figure, write_files, write_json
+from experiments._frame import (
+    Catalogue,
+    check_folder,
+    figure_style,
+    save_figure,
+    write_files,
+    write_json,
+)
 
 from ._harness import Comparison, Measurement, growth, measure
 from ._summary_figure import draw
@@ -37,6 +44,11 @@ def main(catalogue: Catalogue, arguments: Sequence[str], program: str) -> int:
         parser.error(f"--rounds is {options.rounds}: measure at least one")
     if not names:
         parser.print_help()
+    try:
+        # Now rather than after minutes of measuring.
+        check_folder("--out", options.out)
+    except ValueError as error:
+        parser.error(str(error))
     documents = [_run(catalogue, name, options) for name in names]
     if documents:
         _write_figure(documents, options.out)

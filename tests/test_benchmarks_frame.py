@@ -156,5 +156,13 @@ def test_usage_errors_end_with_two(catalogue, capsys, arguments):
     assert capsys.readouterr().err
 
 
+def test_a_file_in_the_place_of_the_folder_is_a_usage_error(catalogue, tmp_path, capsys):
+    (tmp_path / "file").touch()
+    with pytest.raises(SystemExit) as stop:
+        main(catalogue, ["kept", "--quick", "--out", str(tmp_path / "file")], "toy")
+    assert stop.value.code == 2
+    assert "is a file" in capsys.readouterr().err
+
+
 def test_each_registered_benchmark_has_its_line():
     assert all(BENCHMARKS.summary(name).endswith(".") for name in BENCHMARKS)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import subprocess
 import sys
 from math import inf, nan
@@ -320,6 +321,25 @@ def test_a_file_in_the_place_of_the_folder_is_found_before_the_run(catalogue, tm
     arguments = ["mean", "--out", str(tmp_path / "file"), "--fault", "crash"]
     assert main(catalogue, arguments, "toy") == 2
     assert "is a file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("place", ["file/below", "x" * 300, "closed/out"])
+def test_a_folder_that_cannot_be_made_is_found_before_the_run(
+    catalogue, tmp_path, capsys, place, monkeypatch
+):
+    (tmp_path / "file").touch()
+    (tmp_path / "closed").mkdir()
+    access = os.access
+
+    def closed(path, mode):
+        # An administrator may write everywhere, whatever the folder's own bits say.
+        return Path(path).name != "closed" and access(path, mode)
+
+    monkeypatch.setattr(os, "access", closed)
+    arguments = ["mean", "--out", str(tmp_path / place), "--fault", "crash"]
+    assert main(catalogue, arguments, "toy") == 2
+    assert "--out" in capsys.readouterr().err
+    assert not (tmp_path / "closed" / "out").exists()
 
 
 def test_a_crash_and_an_interruption_are_no_verdicts(catalogue, tmp_path, capsys):

@@ -25,6 +25,7 @@ from ._figure import new_figure as new_figure
 from ._figure import save_figure as save_figure
 from ._power_law import PowerLaw as PowerLaw
 from ._power_law import fit_power_law as fit_power_law
+from ._report import check_folder as check_folder
 from ._report import write_csv as write_csv
 from ._report import write_files as write_files
 from ._report import write_json as write_json

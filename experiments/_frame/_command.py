@@ -16,7 +16,7 @@ from ._catalogue import Catalogue
 from ._claim import FALSE_FAIL_RATE, Verdict, judge
 from ._experiment import Experiment, Outcome
 from ._figure import figure_style
-from ._report import claim_document, settings_document, write_report
+from ._report import check_folder, claim_document, settings_document, write_report
 from ._table import format_table
 
 ALL_HOLD, ONE_FAILS, USAGE_ERROR, CRASH, INTERRUPTED = 0, 1, 2, 3, 130
@@ -111,8 +111,7 @@ def _read_options(
     if options.seed < 0:
         raise ValueError(f"--seed is {options.seed}: choose an integer of at least 0")
     # Now rather than after minutes of computing.
-    if options.out.exists() and not options.out.is_dir():
-        raise ValueError(f"--out {options.out} is a file: name a folder, made if it is not there")
+    check_folder("--out", options.out)
     return options
 
 

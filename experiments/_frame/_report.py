@@ -49,6 +49,27 @@ def write_files(folder: Path, writers: Mapping[str, Callable[[Path], None]]) -> 
     return targets
 
 
+def check_folder(name: str, folder: Path) -> None:
+    """Refuse a folder that is none, or that could not be made or written to.
+
+    Raises:
+        ValueError: with the remedy; `name` is what the folder is called there.
+    """
+    try:
+        nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+        is_folder, is_open = nearest.is_dir(), os.access(nearest, os.W_OK | os.X_OK)
+    except OSError as error:
+        raise ValueError(f"{name} {folder} cannot be looked at ({error}): name another") from None
+    if not is_folder:
+        raise ValueError(
+            f"{name} {folder} is a file: name a folder, made if it is not there"
+            if nearest == folder
+            else f"{name} {folder} lies in {nearest}, which is a file: name another folder"
+        )
+    if not is_open:
+        raise ValueError(f"{name} {folder}: {nearest} cannot be written to; name another folder")
+
+
 def write_json(document: Mapping[str, Any], path: Path) -> None:
     """Strict JSON: numbers that JSON does not have (NaN, infinities) become null."""
     text = json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False)
