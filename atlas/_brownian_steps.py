@@ -44,7 +44,7 @@ class BrownianSteps(diffrax.AbstractBrownianPath):
 
     def __init__(self, num_particles: int, t0: float, step: float, key: jax.Array, dtype=None):
         count = check_count("num_particles", num_particles)
-        precision = jnp.result_type(float) if dtype is None else np.dtype(dtype)
+        precision = _check_dtype(dtype)
         self.shape = jax.ShapeDtypeStruct((count,), precision)
         self.levy_area = diffrax.SpaceTimeLevyArea
         self.origin, self.length = check_finite("t0", t0), check_positive("step", step)
@@ -80,6 +80,18 @@ class BrownianSteps(diffrax.AbstractBrownianPath):
         # An end that is cut short by the end of the solve counts as the half step it lies in.
         count = jnp.round(2 * duration / self.length)
         return jnp.mod(count, 2.0**32).astype(jnp.uint32)
+
+
+def _check_dtype(dtype) -> np.dtype:
+    if dtype is None:
+        return jnp.result_type(float)
+    known = {"float32": np.dtype(np.float32), "float64": np.dtype(np.float64)}
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "name", None)
+    if isinstance(dtype, type) and issubclass(dtype, np.floating):
+        name = np.dtype(dtype).name
+    if not isinstance(name, str) or name not in known:
+        raise ValueError(f"dtype = {dtype!r} is unknown; pass 'float32', 'float64' or None.")
+    return known[name]
 
 
 class GuardedPath(diffrax.AbstractPath):

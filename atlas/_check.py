@@ -5,16 +5,17 @@ import numbers
 
 import numpy as np
 
+from .ensemble._real_numbers import real_array, real_scalar, unwrapped
+
 
 def check_finite(name: str, value, remedy: str = "pass a finite number") -> float:
     """`value` as a finite float."""
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value.item()
-    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+    number = real_scalar(value)
+    if number is None:
         raise ValueError(f"{name} = {value!r} is not a real number; {remedy}.")
-    if not math.isfinite(value):
-        raise ValueError(f"{name} = {value!r} is not a finite number; {remedy}.")
-    return float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{name} = {_short(value)} is not a finite number; {remedy}.")
+    return number
 
 
 def check_positive(name: str, value, remedy: str = "pass a finite number above 0") -> float:
@@ -27,13 +28,14 @@ def check_positive(name: str, value, remedy: str = "pass a finite number above 0
 
 def check_count(name: str, value, minimum: int = 1, maximum: int | None = None) -> int:
     """`value` as an int between `minimum` and `maximum`."""
+    value = unwrapped(value)
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral):
         raise ValueError(f"{name} = {value!r} must be a whole number; pass an int.")
     count = int(value)
     if count < minimum:
-        raise ValueError(f"{name} = {count} is too small; pass at least {minimum}.")
+        raise ValueError(f"{name} = {_short(count)} is too small; pass at least {minimum}.")
     if maximum is not None and count > maximum:
-        raise ValueError(f"{name} = {count} is too large; pass at most {maximum}.")
+        raise ValueError(f"{name} = {_short(count)} is too large; pass at most {maximum}.")
     return count
 
 
@@ -52,16 +54,17 @@ def check_choice(name: str, value, known) -> str:
     return value
 
 
+def check_array(name: str, values) -> np.ndarray:
+    """`values` as a float64 array of its own; what would be changed on the way is refused."""
+    try:
+        return real_array(values)
+    except ValueError as error:
+        raise ValueError(f"{name} = {values!r} is not an array of numbers: {error}.") from None
+
+
 def check_vector(name: str, values, length: int | None = None) -> np.ndarray:
     """`values` as a read-only, finite float64 vector, of the given length if there is one."""
-    try:
-        given = np.asarray(values)
-        # NumPy would read True as 1 and "1" as 1.
-        if given.dtype.kind not in "iufO":
-            raise TypeError(f"dtype {given.dtype}")
-        vector = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} = {values!r} is not an array of numbers.") from error
+    vector = check_array(name, values)
     if vector.ndim != 1 or vector.size == 0:
         raise ValueError(f"{name} has shape {vector.shape}; pass a vector with one value each.")
     if length is not None and vector.size != length:
@@ -83,12 +86,27 @@ def check_shape(name: str, shape) -> tuple[int, ...]:
 
 def check_gaps(gaps, num_gaps: int) -> np.ndarray:
     """Numbers that broadcast against the gaps along the last axis, as float64."""
-    try:
-        array = np.asarray(gaps, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"gaps = {gaps!r} is not an array of numbers.") from error
+    array = check_array("gaps", gaps)
     if array.ndim and array.shape[-1] not in (1, num_gaps):
         raise ValueError(
             f"gaps has shape {array.shape}; its last axis must hold 1 or {num_gaps} gaps."
         )
     return array
+
+
+def check_probs(prob, num_gaps: int) -> np.ndarray:
+    """Probabilities that broadcast against the gaps along the last axis, as float64."""
+    array = check_array("prob", prob)
+    if array.ndim and array.shape[-1] not in (1, num_gaps):
+        raise ValueError(
+            f"prob has shape {array.shape}; its last axis must hold 1 or {num_gaps} of them."
+        )
+    if not np.all((array >= 0) & (array <= 1)):
+        raise ValueError(f"prob = {prob} must lie in [0, 1].")
+    return array
+
+
+def _short(value) -> str:
+    """The value in a message; thousands of digits tell nobody anything."""
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:20]}... ({len(text)} characters)"

@@ -20,6 +20,7 @@ from ._scheme import AbstractScheme
 from ._start import LawStart, PositionStart, SamplerStart
 from ._time_grid import Segment
 from ._truncation import free_truncation_bound
+from .ensemble import jax_settings
 
 # Replicas lie in groups of lanes. XLA vectorises along lanes and divides groups among threads.
 _MANY_LANES, _FEW_LANES = 128, 16
@@ -100,7 +101,7 @@ class ChunkTask:
         return -(-self.width // lane), lane
 
     def __call__(self, replicas: range) -> dict[str, np.ndarray]:
-        with jax.enable_x64(self.dtype == np.float64):
+        with jax_settings(x64=self.dtype == np.float64):
             return self._run(np.arange(replicas.start, replicas.stop, dtype=np.uint64))
 
     def _run(self, replicas: np.ndarray) -> dict[str, np.ndarray]:

@@ -12,6 +12,18 @@ from jax import lax
 
 from ._noise import STREAM_MIDPOINT, Noise
 
+# Loops up to this length are written out: the program is faster, and takes longer to compile.
+_WRITTEN_OUT = 8
+
+
+def _fold(start: int, stop: int, step, value):
+    """step(stop - 1, ... step(start, value))."""
+    if stop - start > _WRITTEN_OUT:
+        return lax.fori_loop(start, stop, step, value)
+    for i in range(start, stop):
+        value = step(i, value)
+    return value
+
 
 class CoarseNoise(eqx.Module):
     """The noise of a run with `factor` times the step of the run that `fine` belongs to.
@@ -25,9 +37,11 @@ class CoarseNoise(eqx.Module):
     def step_normals(self, plan, j):
         """Normalised sum of the increments of the fine steps."""
         start = plan.offset + self.factor * jnp.asarray(j, jnp.uint32)
-        total = self.fine.normals(start)
-        for i in range(1, self.factor):
-            total = total + self.fine.normals(start + i)
+
+        def add(i, total):
+            return total + self.fine.normals(start + jnp.asarray(i, jnp.uint32))
+
+        total = _fold(1, self.factor, add, self.fine.normals(start))
         return total / jnp.sqrt(jnp.asarray(self.factor, self.fine.dtype))
 
     def step_pairs(self, plan, j):
@@ -38,11 +52,15 @@ class CoarseNoise(eqx.Module):
         of the bridge.
         """
         start = plan.offset + self.factor * jnp.asarray(j, jnp.uint32)
-        end = lowest = jnp.zeros((), self.fine.dtype)
-        for i in range(self.factor):
-            z, uniform = self.fine.pairs(start + i)
+
+        def join(i, path):
+            end, lowest = path
+            z, uniform = self.fine.pairs(start + jnp.asarray(i, jnp.uint32))
             lowest = jnp.minimum(lowest, end + (z - jnp.sqrt(z**2 - 2 * jnp.log(uniform))) / 2)
-            end = end + z
+            return end + z, lowest
+
+        zero = jnp.zeros_like(self.fine.normals(start))
+        end, lowest = _fold(0, self.factor, join, (zero, zero))
         uniform = jnp.exp(-2 * lowest * (lowest - end) / self.factor)
         return end / jnp.sqrt(jnp.asarray(self.factor, self.fine.dtype)), uniform
 

@@ -126,6 +126,8 @@ class ReflectedSplitting(_ReflectingSolver):
     model: RankDiffusion = eqx.field(static=True)
 
     def __check_init__(self):
+        if not isinstance(self.model, RankDiffusion):
+            raise ValueError(f"model = {self.model!r} is no RankDiffusion; make one.")
         refusal = Splitting(step=1.0).refusal(self.model)
         if refusal is None and self.model.has_names and self.model.floor:
             refusal = "particles have drifts of their own at a floor; ReflectedEuler"

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
-from ._check import check_gaps, check_shape
+from ._check import check_array, check_gaps, check_probs, check_shape
 from ._gap_process import GapProcess
 from ._model import RankDiffusion
-from ._start import exponentials
+from ._start import check_draws, exponentials
 from .ensemble import resolve_seed
 
 # Orders are enumerated up to this many particles: 8! = 40320.
@@ -70,7 +70,7 @@ class ExponentialMixture:
 
         `gaps` has the shape (..., gap), the result (...). Cost: linear in the orders.
         """
-        gaps = np.asarray(gaps, dtype=np.float64)
+        gaps = check_array("gaps", gaps)
         if gaps.ndim == 0 or gaps.shape[-1] != self.num_gaps:
             raise ValueError(
                 f"gaps has shape {gaps.shape}; its last axis must hold {self.num_gaps} gaps."
@@ -84,9 +84,7 @@ class ExponentialMixture:
 
         Raises ValueError for a probability outside [0, 1].
         """
-        prob = np.asarray(prob, float)
-        if not np.all((prob >= 0) & (prob <= 1)):
-            raise ValueError(f"prob = {prob} must lie in [0, 1].")
+        prob = check_probs(prob, self.num_gaps)
         with np.errstate(divide="ignore"):
             standard = -np.log1p(-prob)
         low, high = standard / self.rates.max(axis=0), standard / self.rates.min(axis=0)
@@ -103,7 +101,7 @@ class ExponentialMixture:
     def sample_ordered(self, key, shape=()) -> tuple[np.ndarray, np.ndarray]:
         """Independent gaps (*shape, gap) with their orders (*shape, rank)."""
         shape = check_shape("shape", shape)
-        draws = np.arange(int(np.prod(shape, dtype=np.int64)))
+        draws = np.arange(check_draws(shape, 2 * self.num_gaps))
         gaps, orders = self.sample_replicas_ordered(resolve_seed(key).words, draws)
         size = orders.shape[-1]
         return gaps.reshape((*shape, self.num_gaps)), orders.reshape((*shape, size))
@@ -149,7 +147,8 @@ def mixture_over_orders(model: RankDiffusion) -> ExponentialMixture:
     process.check_skew_symmetry()
     drifts = np.diff(model.drifts + model.name_drifts[orders], axis=1, prepend=0.0)
     mean_pushes = -process.solve_reflection(drifts[:, -process.num_gaps :].T).T
-    rates = 2 * mean_pushes / process.covariance.diagonal()
+    with np.errstate(over="ignore"):
+        rates = 2 * mean_pushes / process.covariance.diagonal()
     if np.any(rates <= 0):
         order, gap = (int(i) for i in np.argwhere(rates <= 0)[0])
         raise ValueError(
@@ -157,5 +156,10 @@ def mixture_over_orders(model: RankDiffusion) -> ExponentialMixture:
             f"has the rate {rates[order, gap]:.6g}, which must be positive. Bring the name drifts "
             "closer together, or give the higher ranks lower drifts."
         )
-    weights = np.exp(-np.sum(np.log(rates), axis=1))
+    if not np.all(np.isfinite(rates)):
+        raise ValueError(
+            "rates overflow: the drifts are too large for such small variances; change the units."
+        )
+    logs = -np.sum(np.log(rates), axis=1)
+    weights = np.exp(logs - logs.max())
     return ExponentialMixture(orders, weights / weights.sum(), rates)

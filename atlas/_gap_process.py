@@ -198,7 +198,8 @@ class GapProcess:
         """
         self.check_stable()
         self.check_skew_symmetry()
-        return 2 * self.regulator_rates() / self.covariance.diagonal()
+        with np.errstate(over="ignore"):
+            return 2 * self.regulator_rates() / self.covariance.diagonal()
 
     def check_skew_symmetry(self) -> None:
         """Raise ValueError unless 2 A = R D + D R^T with D = diag(A)."""

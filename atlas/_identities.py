@@ -6,8 +6,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ._check import check_array
 from ._model import RankDiffusion
-from .ensemble import Estimate
+from .ensemble import Estimate, jax_settings
 
 
 def second_moment_defect(model: RankDiffusion, ranked) -> Estimate:
@@ -76,7 +77,7 @@ def generator_defect(
 
 
 def _check_ranks(model: RankDiffusion, ranked) -> np.ndarray:
-    ranked = np.asarray(ranked, dtype=np.float64)
+    ranked = check_array("ranked", ranked)
     if ranked.ndim < 2 or ranked.shape[-1] != model.num_particles:
         raise ValueError(
             f"ranked has shape {ranked.shape}; pass (..., replica, {model.num_particles})."
@@ -111,7 +112,7 @@ def _derivatives(f: Callable, positions: np.ndarray) -> tuple[np.ndarray, np.nda
     """f' and f'' at each position, in float64."""
     if not callable(f):
         raise ValueError(f"f = {f!r} is no function of a position.")
-    with jax.enable_x64(True):
+    with jax_settings(x64=True):
         points = jnp.asarray(positions.ravel())
         first = jax.grad(lambda x: jnp.asarray(f(x)))
         slope, curvature = jax.vmap(jax.value_and_grad(first))(points)

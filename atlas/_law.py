@@ -6,11 +6,11 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._check import check_gaps, check_shape, check_vector
+from ._check import check_array, check_gaps, check_probs, check_shape, check_vector
 from ._exponential_mixture import ExponentialMixture, mixture_over_orders
 from ._gap_process import GapProcess
 from ._model import RankDiffusion
-from ._start import exponentials
+from ._start import check_draws, exponentials
 from .ensemble import resolve_seed
 
 # Rates that a result lists one by one.
@@ -63,7 +63,7 @@ class ProductExponential:
 
         `gaps` has the shape (..., gap), the result (...).
         """
-        gaps = np.asarray(gaps, dtype=np.float64)
+        gaps = check_array("gaps", gaps)
         if gaps.ndim == 0 or gaps.shape[-1] != self.num_gaps:
             raise ValueError(
                 f"gaps has shape {gaps.shape}; its last axis must hold {self.num_gaps} gaps."
@@ -76,9 +76,7 @@ class ProductExponential:
 
         Raises ValueError for a probability outside [0, 1].
         """
-        prob = np.asarray(prob, float)
-        if not np.all((prob >= 0) & (prob <= 1)):
-            raise ValueError(f"prob = {prob} must lie in [0, 1].")
+        prob = check_probs(prob, self.num_gaps)
         with np.errstate(divide="ignore"):
             return -np.log1p(-prob) / self.rates
 
@@ -88,7 +86,7 @@ class ProductExponential:
         Cost: one Philox call per two numbers.
         """
         shape = check_shape("shape", shape)
-        draws = np.arange(int(np.prod(shape, dtype=np.int64)))
+        draws = np.arange(check_draws(shape, self.num_gaps))
         standard = exponentials(resolve_seed(key).words, draws, self.num_gaps)
         return (standard / self.rates).reshape((*shape, self.num_gaps))
 
@@ -134,7 +132,8 @@ def stationary_gaps(model: RankDiffusion) -> ProductExponential | ExponentialMix
         return mixture_over_orders(model)
     if model.floor and model.has_equal_variances and model.has_symmetric_collisions:
         # The same in closed form, for very many particles; what is unstable is refused below.
-        rates = -2 / model.variances[0] * np.cumsum(model.drifts[::-1])[::-1]
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            rates = -2 / model.variances[0] * np.cumsum(model.drifts[::-1])[::-1]
         if np.all(rates > 1e-6 * np.max(np.abs(model.drifts)) / model.variances[0]):
             return ProductExponential(rates)
     return ProductExponential(GapProcess.from_model(model).product_rates())

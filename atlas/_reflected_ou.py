@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from ._check import check_finite, check_positive, check_vector
+from ._check import check_array, check_finite, check_positive, check_vector
 
 
 @dataclass(frozen=True, init=False)
@@ -84,7 +82,7 @@ class ReflectedOU:
 
 
 def _check_memories(name: str, values, count: int | None) -> tuple[float, ...]:
-    if np.ndim(values) == 1 and len(values) == 0 and not count:
+    if not count and check_array(name, values).shape == (0,):
         return ()
     return tuple(check_vector(name, values, count).tolist())
 

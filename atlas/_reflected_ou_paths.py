@@ -12,13 +12,21 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array
 
-from ._check import check_finite, check_positive
+from ._check import check_array, check_finite, check_positive
 from ._noise import STREAM_MEMORY, normal_and_uniform
 from ._problem import Plan
 from ._reflected_ou import ReflectedOU
 from ._scheme._base import rise_from_minimum
 from ._time_grid import Segment, check_times, plan_segments
-from .ensemble import Result, Variable, plan_chunks, provenance, resolve_seed
+from .ensemble import (
+    Result,
+    Variable,
+    check_memory,
+    jax_settings,
+    plan_chunks,
+    provenance,
+    resolve_seed,
+)
 
 # Replicas are computed together in whole groups, so that one is the same in any batch.
 _LANES = 128
@@ -78,8 +86,14 @@ def simulate_reflected_ou(
     segments = plan_segments(length, saved, _MAX_STEPS)
     indices = plan_chunks(replicas, 2**32)[0]
     seed = resolve_seed(key)
+    states = len(indices) * (model.num_memories + 2)
+    check_memory(
+        8 * states * (2 * len(saved) + 4),
+        f"saving {len(saved)} times of {len(indices)} replicas",
+        "save fewer times, or fewer replicas in a call",
+    )
     start = _check_initial(initial, model, len(indices))
-    with jax.enable_x64(True):
+    with jax_settings(x64=True):
         states = _run(model, segments, start, indices, seed.words)
     variables = {
         "position": Variable(("time", "replica"), states[:, 0]),
@@ -101,9 +115,9 @@ def _check_initial(initial, model: ReflectedOU, num_replicas: int) -> np.ndarray
         return np.zeros(shape)
     remedy = f"pass ({size},) numbers, the position first, or one such row for each replica"
     try:
-        states = np.array(initial, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"initial = {initial!r} is not an array of numbers; {remedy}.") from error
+        states = check_array("initial", initial)
+    except ValueError as error:
+        raise ValueError(f"{error} {remedy[0].upper()}{remedy[1:]}.") from None
     if states.shape not in ((size,), shape):
         raise ValueError(f"initial has shape {states.shape}; {remedy}.")
     states = np.broadcast_to(states, shape)

@@ -14,6 +14,7 @@ from ._delay_chunk import DelayChunkTask, values_per_replica
 from ._delay_model import AnyModel, DelayDiffusion
 from ._delay_scheme import DelayedBridge
 from ._exponential_mixture import ExponentialMixture
+from ._farthest import farthest_position
 from ._law import ProductExponential, stationary_gaps
 from ._model import RankDiffusion
 from ._scheme import SCHEMES, AbstractScheme, TwoScaleSplitting
@@ -26,8 +27,11 @@ from .ensemble import ChunkStore, check_path, plan_chunks, provenance, resolve_s
 # Positions of a chunk that stay in the second-level cache of a CPU core, and that fill a GPU.
 _CHUNK_SIZE = {"cpu": 2**16, "other": 2**24}
 
-# Rounding of the highest position that float32 may have, in units of the noise of a step.
+# Rounding of the farthest position that float32 may have, in units of the noise of a step.
 _MAX_ROUNDING = 0.01
+
+# Fine steps whose noise a coarse one may merge.
+_MOST_MERGED = 2**20
 
 _RESERVED = (
     "ranked",
@@ -37,7 +41,16 @@ _RESERVED = (
     "truncation_bound",
     "violation_bound",
     "failed_step",
+    "gaps_quantile",
+    "time",
+    "replica",
+    "rank",
+    "gap",
+    "regulator",
+    "prob",
 )
+_OBSERVED = ("bool", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)))
+_OBSERVED += ("float32", "float64")
 
 
 def simulate(
@@ -99,7 +112,8 @@ def simulate(
         not grow with the replicas; with `quantiles` also those of the gaps, within 1 %.
       noise_step: step of a finer run whose merged noise is used, `scheme.step` being a multiple.
       dtype: "float32" or "float64", the same noise, to rounding; "auto" takes float32 unless it
-        rounds the highest position at the start by more than 1 % of a step's noise.
+        rounds the positions, as far from 0 as they get in the run, by more than 1 % of a step's
+        noise.
       chunk: replicas computed at a time; None chooses. num_threads: chunks at a time; None: as
         many as there are cores. executor: any `concurrent.futures.Executor` instead of threads.
       store: folder in which finished chunks are kept, so that the same call after an interruption
@@ -125,12 +139,10 @@ def simulate(
     kept = _check_keep(keep, quantiles)
     budget = check_positive("truncation_budget", truncation_budget)
     indices = plan_chunks(replicas, 2**32)[0]
-    if chunk is not None:
-        check_count("chunk", chunk)
     threads = _threads(num_threads, executor)
-    width = chunk or _chunk_width(model, scheme, len(indices), threads, executor)
+    width = _chunk_width(chunk, model, scheme, len(indices), threads, executor)
     start = prepare_start(initial, model, indices, _stationary_law)
-    precision = _choose_precision(_dtype_name(dtype), start.highest(drawn.words), model, scheme)
+    precision = _choose_precision(dtype, start.highest(drawn.words), saved[-1], model, scheme)
     task = _task_class(model, scheme)(
         model=model,
         scheme=scheme,
@@ -231,15 +243,17 @@ def _dtype_name(dtype):
 
 
 def _choose_precision(
-    name: str, highest: float, model: AnyModel, scheme: AbstractScheme
+    dtype, highest: float, horizon: float, model: AnyModel, scheme: AbstractScheme
 ) -> np.dtype:
+    name = _dtype_name(dtype)
+    farthest = farthest_position(model, highest, float(horizon))
     noise = np.sqrt(np.min(model.variances) * float(scheme.step))
-    spacing = abs(highest) * float(np.finfo(np.float32).eps)
+    spacing = farthest * float(np.finfo(np.float32).eps)
     is_coarse = spacing > _MAX_ROUNDING * noise
     if name == "float32" and is_coarse and isinstance(scheme, TwoScaleSplitting):
         raise ValueError(
-            f"dtype = 'float32' tells positions near {highest:.6g} apart by {spacing:.3g}, and the "
-            f"noise of a step is {noise:.3g}; pass 'float64' or 'auto'."
+            f"dtype = 'float32' tells positions near {farthest:.6g} apart by {spacing:.3g}, and "
+            f"the noise of a step is {noise:.3g}; pass 'float64' or 'auto'."
         )
     if name == "auto":
         name = "float64" if is_coarse else "float32"
@@ -283,7 +297,7 @@ def _one_of(key, seed):
 
 def _check_keep(keep, quantiles) -> str:
     check_choice("keep", keep, ("paths", "moments"))
-    if isinstance(quantiles, str) or not hasattr(quantiles, "__len__"):
+    if isinstance(quantiles, str) or np.ndim(quantiles) != 1:
         raise ValueError(f"quantiles = {quantiles!r} must be a sequence of probabilities.")
     for prob in quantiles:
         if not 0 <= check_finite("quantiles", prob) <= 1:
@@ -301,22 +315,37 @@ def _check_observe(observe, num_particles: int) -> tuple[tuple[str, Callable], .
     if not isinstance(observe, Mapping):
         raise ValueError(f"observe = {observe!r} must map names to functions of ranked positions.")
     for name, function in observe.items():
-        if not isinstance(name, str) or not name.isidentifier() or name in _RESERVED:
+        stem, _, number = str(name).rpartition("_")
+        is_axis = number.isdecimal() and stem in observe
+        is_taken = name in _RESERVED or str(name).endswith(("_std_error", "_dof")) or is_axis
+        if not isinstance(name, str) or not name.isidentifier() or is_taken:
             raise ValueError(
-                f"observe has the name {name!r}; pass an identifier not in {_RESERVED}."
+                f"observe has the name {name!r}; pass an identifier not in {_RESERVED}, that does "
+                "not end in _std_error or _dof, nor is another's with a number."
             )
         if not callable(function):
             raise ValueError(
                 f"observe[{name!r}] = {function!r} is no function of ranked positions."
             )
         try:
-            jax.eval_shape(function, jax.ShapeDtypeStruct((num_particles,), np.float32))
+            value = jax.eval_shape(function, jax.ShapeDtypeStruct((num_particles,), np.float32))
         except (TypeError, IndexError, jax.errors.JAXTypeError) as error:
             raise ValueError(
                 f"observe[{name!r}] fails on ranked positions of shape ({num_particles},): "
                 f"{str(error).splitlines()[0]} Write it with jax.numpy, without branches on values."
             ) from error
+        _check_observed(name, value)
     return tuple(observe.items())
+
+
+def _check_observed(name: str, value) -> None:
+    """Refuse what is not one array of numbers that a result can hold."""
+    dtype, size = getattr(value, "dtype", None), getattr(value, "size", 0)
+    if str(dtype) not in _OBSERVED or size == 0:
+        raise ValueError(
+            f"observe[{name!r}] returns {value!r}; return one array, not empty, of bool, integer, "
+            "float32 or float64 values: jnp.stack a list or a tuple."
+        )
 
 
 def _threads(num_threads, executor) -> int:
@@ -334,8 +363,10 @@ def _task_class(model: AnyModel, scheme: AbstractScheme) -> type[ChunkTask]:
 
 
 def _chunk_width(
-    model: AnyModel, scheme: AbstractScheme, num_replicas: int, threads: int, executor
+    chunk, model: AnyModel, scheme: AbstractScheme, num_replicas: int, threads: int, executor
 ) -> int:
+    if chunk is not None:
+        return check_count("chunk", chunk)
     size = _CHUNK_SIZE["cpu" if jax.default_backend() == "cpu" else "other"]
     # On two scales the particles of one replica fill the lanes, otherwise replicas do.
     by_itself = isinstance(scheme, TwoScaleSplitting) and model.num_particles >= MANY_PARTICLES
@@ -356,7 +387,13 @@ def _noise_factor(scheme: AbstractScheme, noise_step, segments, regulators: bool
             f"noise_step = {fine}, but {type(scheme).__name__} has no noise that is common to "
             f"steps of two lengths; pass Splitting(step={step}), or leave noise_step out."
         )
-    factor = round(step / fine)
+    ratio = step / fine
+    if ratio > _MOST_MERGED:
+        raise ValueError(
+            f"noise_step = {fine} divides the step {step} into {ratio:.3g} parts; pass at least "
+            f"step / {_MOST_MERGED} = {step / _MOST_MERGED}."
+        )
+    factor = round(ratio)
     if factor < 1 or abs(factor * fine - step) > 1e-9 * step:
         raise ValueError(
             f"noise_step = {fine} must divide the step {step}; pass step / m for a whole m."
@@ -370,6 +407,12 @@ def _noise_factor(scheme: AbstractScheme, noise_step, segments, regulators: bool
         raise ValueError(
             f"noise_step = {fine} with regulators is not defined for {type(scheme).__name__}, "
             "whose flows end inside fine ones; take BridgeEuler, or no regulators."
+        )
+    num_draws = factor * sum(s.num_steps + scheme.extra_draws for s in segments)
+    if num_draws > 2**32:
+        raise ValueError(
+            f"noise_step = {fine} takes {num_draws} steps, and noise repeats after 2^32; pass a "
+            "longer one, or shorten the run."
         )
     return factor
 

@@ -7,7 +7,7 @@ the first axis. Paths are NumPy arrays, computed in float64.
 
 import numpy as np
 
-from ._check import check_finite
+from ._check import check_array, check_finite
 
 
 def reflect_half_line(path, floor: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
@@ -92,7 +92,7 @@ def least_push(free: np.ndarray, matrix: np.ndarray) -> np.ndarray:
 
 
 def _check_path(path) -> np.ndarray:
-    array = np.asarray(path, dtype=np.float64)
+    array = check_array("path", path)
     if array.ndim == 0 or array.shape[0] == 0:
         raise ValueError(
             f"path has shape {array.shape}; its first axis must hold at least one time."
@@ -104,7 +104,7 @@ def _check_path(path) -> np.ndarray:
 
 
 def _check_m_matrix(reflection, size: int) -> np.ndarray:
-    matrix = np.asarray(reflection, dtype=np.float64)
+    matrix = check_array("reflection", reflection)
     if matrix.shape != (size, size):
         raise ValueError(
             f"reflection has shape {matrix.shape}; the path has {size} gaps on its last axis, so "

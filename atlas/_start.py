@@ -2,15 +2,17 @@
 
 from collections.abc import Callable
 from hashlib import sha256
+from math import prod
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ._check import check_choice
+from ._check import check_array, check_choice
 from ._delay_model import AnyModel
 from ._noise import STREAM_START, WORDS, philox4x32
 from ._ranking import check_positions, check_ranked, ranked_from_gaps
+from .ensemble import check_memory, jax_settings
 
 _philox = jax.jit(philox4x32)
 
@@ -36,6 +38,15 @@ def exponentials(words: tuple[int, int], replicas, num_values: int) -> np.ndarra
     values = -np.log((uniform + 0.5) * 2.0**-64)
     # Word pair w of block j is value 2 j + w.
     return values.transpose(2, 1, 0).reshape(replicas.size, 2 * num_calls)[:, :num_values]
+
+
+def check_draws(shape: tuple[int, ...], num_values: int) -> int:
+    """How many draws of `num_values` numbers a shape asks for; refused if they do not fit."""
+    count = prod(shape)
+    check_memory(64 * count * num_values, f"shape = {shape}", "ask for fewer draws in a call")
+    if count > 2**32:
+        raise ValueError(f"shape = {shape} asks for {count} draws; pass at most 2^32 of them.")
+    return count
 
 
 class LawStart:
@@ -91,6 +102,11 @@ class SamplerStart:
                 f"initial returns positions of shape {shape}; for one key it must return "
                 f"({model.num_particles},), one for each particle."
             )
+        if not self._looks_at_its_key():
+            raise ValueError(
+                "initial does not use its key, so that all replicas would start alike; draw with "
+                "jax.random from the key, or pass the positions themselves."
+            )
 
     def positions(self, words: tuple[int, int], replicas: np.ndarray) -> np.ndarray:
         """Positions, in ascending order or by name, shape (replica, rank), float64."""
@@ -115,12 +131,20 @@ class SamplerStart:
             "pass them."
         )
 
+    def _looks_at_its_key(self) -> bool:
+        """Whether JAX sees the key used: numbers of NumPy's generators are drawn once for all."""
+        with jax_settings(x64=True):
+            traced = jax.make_jaxpr(self.sampler)(jax.random.key(0)).jaxpr
+        given = traced.invars[0]
+        used = [variable for equation in traced.eqns for variable in equation.invars]
+        return any(variable is given for variable in [*used, *traced.outvars])
+
     def _sample(self, words: tuple[int, int], replicas: np.ndarray) -> np.ndarray:
-        with jax.enable_x64(True):
+        with jax_settings(x64=True):
             key = jax.random.wrap_key_data(jnp.asarray(words, jnp.uint32), impl="threefry2x32")
             indices = jnp.asarray(replicas.astype(np.uint32))
             keys = jax.vmap(jax.random.fold_in, in_axes=(None, 0))(key, indices)
-            return np.asarray(jax.vmap(self.sampler)(keys), dtype=np.float64)
+            return check_array("initial(key)", np.asarray(jax.vmap(self.sampler)(keys)))
 
 
 class PositionStart:
@@ -167,15 +191,15 @@ def prepare_start(initial, model: AnyModel, replicas: range, stationary_law):
         return PositionStart(np.zeros(model.num_particles), replicas, "empty")
     if hasattr(initial, "sample_replicas"):
         return LawStart(initial, model, "law")
-    if callable(initial):
+    if callable(initial) and not isinstance(initial, type):
         return SamplerStart(initial, model, replicas)
     try:
-        positions = np.array(initial, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        positions = check_array("initial", initial)
+    except ValueError as error:
         raise ValueError(
-            f"initial = {initial!r} must be 'stationary', 'empty', a law of gaps, a function of a "
-            "key, or positions."
-        ) from error
+            "initial must be 'stationary', 'empty', a law of gaps, a function of a key, or "
+            f"positions: {error}"
+        ) from None
     shapes = ((model.num_particles,), (len(replicas), model.num_particles))
     if positions.shape not in shapes:
         raise ValueError(

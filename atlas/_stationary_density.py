@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._check import check_count, check_vector
+from ._check import check_array, check_count, check_vector
 from ._gap_process import GapProcess
 from ._model import RankDiffusion
 
@@ -47,7 +47,7 @@ class StationaryDensity:
 
         A polynomial factor may fall below 0 by as much as the error.
         """
-        gaps = np.asarray(gaps, dtype=np.float64)
+        gaps = check_array("gaps", gaps)
         if gaps.ndim == 0 or gaps.shape[-1] != self.num_gaps:
             raise ValueError(
                 f"gaps has shape {gaps.shape}; its last axis must hold {self.num_gaps} gaps."
@@ -146,7 +146,13 @@ class _Projection:
         scale = np.sqrt(np.concatenate(scales))
         scaled = matrix * scale[:, None]
         norms = np.linalg.norm(scaled, axis=0)
-        solution = np.linalg.lstsq(scaled / norms, scale, rcond=1e-13)[0]
+        try:
+            solution = np.linalg.lstsq(scaled / norms, scale, rcond=1e-13)[0]
+        except np.linalg.LinAlgError as error:
+            raise ValueError(
+                f"rates = {self._rates.tolist()} are too far from the model's own for numbers of "
+                "64 bits; leave them out."
+            ) from error
         self._coefficients = solution / norms
         unnormalised = interior * (1 - rows[0] @ self._coefficients)
         self._mass = unnormalised.sum()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._check import check_count, check_finite
+from ._check import check_array, check_count, check_finite
 
 # A save time this close to a grid point, in steps, lies on it.
 _SNAP = 1e-6
@@ -30,15 +30,14 @@ def check_times(times, horizon) -> np.ndarray:
         )
     if times is None:
         times = [check_finite("horizon", horizon)]
-    try:
-        saved = np.array(times, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"times = {times!r} is not an array of numbers.") from error
+        _refuse_negative("horizon", times[0])
+    saved = check_array("times", times)
     if saved.ndim != 1 or saved.size == 0:
         raise ValueError(f"times has shape {saved.shape}; pass a vector of at least one save time.")
-    if not np.all(np.isfinite(saved)) or saved[0] < 0:
-        bad = saved[~np.isfinite(saved) | (saved < 0)][0]
+    if not np.all(np.isfinite(saved)):
+        bad = saved[~np.isfinite(saved)][0]
         raise ValueError(f"times holds {bad}; save times must be finite and not negative.")
+    _refuse_negative("times", float(saved.min()))
     if np.any(np.diff(saved) < 0):
         index = int(np.flatnonzero(np.diff(saved) < 0)[0])
         raise ValueError(
@@ -46,6 +45,11 @@ def check_times(times, horizon) -> np.ndarray:
             "pass np.sort(times)."
         )
     return saved
+
+
+def _refuse_negative(name: str, time: float) -> None:
+    if time < 0:
+        raise ValueError(f"{name} holds {time}; save times must be finite and not negative.")
 
 
 def plan_segments(step: float, times: np.ndarray, max_steps: int) -> list[Segment]:

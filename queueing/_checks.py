@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from numbers import Integral, Real
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from atlas.ensemble import check_memory, real_array, real_scalar, unwrapped
+
 
 def check_number(name: str, value: object, *, remedy: str) -> float:
     """`value` as a finite float; a ValueError if it is no number."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
-        raise ValueError(f"{name} is {value!r}; give {remedy}")
-    number = float(value)
-    if not math.isfinite(number):
+    number = real_scalar(value)
+    if number is None or not math.isfinite(number):
         raise ValueError(f"{name} is {value!r}; give {remedy}")
     return number
 
@@ -35,26 +36,36 @@ def check_nonnegative(name: str, value: object, *, remedy: str) -> float:
     return number
 
 
-def check_integer(name: str, value: object, *, minimum: int, remedy: str) -> int:
+def check_integer(name: str, value: Any, *, minimum: int, remedy: str) -> int:
     """`value` as an int >= `minimum`; a float, even an integral one, is refused."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
-        raise ValueError(f"{name} is {value!r}; give {remedy}")
-    if not isinstance(value, Integral) or int(value) < minimum:
+    value = unwrapped(value)
+    is_whole = isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
+    if not is_whole or int(value) < minimum:
         raise ValueError(f"{name} is {value!r}; give {remedy}")
     return int(value)
 
 
+def check_size(name: str, value: object) -> int:
+    """`value` as a number of servers, of which a few arrays fit into memory."""
+    count = check_integer(name, value, minimum=1, remedy="an int >= 1")
+    what = f"{name} = {count:.6g}" if count < 2**60 else name
+    check_memory(64 * count, what, f"lower {name}")
+    return count
+
+
+def check_array(name: str, values: ArrayLike, *, remedy: str) -> np.ndarray:
+    """`values` as a float64 array of its own; what would be changed on the way is refused."""
+    try:
+        return real_array(values)
+    except ValueError as error:
+        raise ValueError(f"{name} is {values!r}: {error}; give {remedy}") from None
+
+
 def check_vector(name: str, values: ArrayLike, *, remedy: str) -> np.ndarray:
     """`values` as a read-only float64 vector of at least one finite entry >= 0."""
-    try:
-        raw = np.asarray(values)
-    except ValueError as error:
-        raise ValueError(f"{name} is {values!r}; give {remedy}") from error
-    if raw.dtype.kind not in "iuf":
-        raise ValueError(f"{name} is {values!r}; give {remedy}")
-    if raw.ndim != 1 or raw.size == 0:
-        raise ValueError(f"{name} has shape {raw.shape}; give {remedy}")
-    vector = raw.astype(np.float64)
+    vector = check_array(name, values, remedy=remedy)
+    if vector.ndim != 1 or vector.size == 0:
+        raise ValueError(f"{name} has shape {vector.shape}; give {remedy}")
     bad = np.flatnonzero(~(np.isfinite(vector) & (vector >= 0.0)))
     if bad.size:
         raise ValueError(f"{name}[{bad[0]}] is {vector[bad[0]]}; give {remedy}")

@@ -23,6 +23,7 @@ from atlas.ensemble import (
 )
 
 from ._checks import check_integer
+from ._content import content_digest
 from ._engine import ServerClasses, server_classes_by_rate
 from ._results import RunInterrupted
 from ._subject import Subject
@@ -115,10 +116,8 @@ def plan_ensemble(
     if seed is not None and key is not None:
         raise ValueError(f"seed = {seed!r} and key = {key!r}: give one of them, they mean the same")
     given = key if seed is None else seed
-    planned = plan_chunks(replicas, 1 if chunk is None else chunk)
-    indices = range(planned[0].start, planned[-1].stop)
-    if chunk is None:
-        planned = plan_chunks(indices, -(-len(indices) // max_chunks))
+    indices = plan_chunks(replicas, 2**32)[0]
+    planned = plan_chunks(indices, -(-len(indices) // max_chunks) if chunk is None else chunk)
     if num_threads is None:
         available = os.cpu_count() or 1
         threads = 1 if executor is not None else min(available, len(planned))
@@ -154,6 +153,7 @@ def describe(subject: Subject, ensemble: Ensemble) -> dict[str, Any]:
 
 def open_store(
     store: str | os.PathLike[str] | None,
+    subject: Subject,
     ensemble: Ensemble,
     attrs: dict[str, Any],
     start: str,
@@ -162,6 +162,7 @@ def open_store(
 
     Arguments:
         store: the folder, or None.
+        subject: what is simulated.
         ensemble: whose seed must have been given.
         attrs: of the result, without what is known after the run only.
         start: the fingerprint of the initial lengths.
@@ -174,7 +175,9 @@ def open_store(
         )
     if not ensemble.is_seed_given:
         raise ValueError("store needs a seed that is given, so that the same call finds its chunks")
-    return ChunkStore(check_path("store", store), {**attrs, "start": start})
+    content = content_digest((subject.system, subject.policy))
+    settings = {**attrs, "start": start, "content": content}
+    return ChunkStore(check_path("store", store), settings)
 
 
 def check_num_ranks(num_ranks: int | None, num_servers: int) -> int:

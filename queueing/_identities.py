@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ._checks import check_array, check_number
 from ._rank_streams import RankStreams
 from ._ranking import tied_blocks
 
@@ -33,6 +34,9 @@ def busy_identity(streams: RankStreams, *, idle_servers: float) -> Identity:
 
     Source: our derivation (drift of the total).
     """
+    _check_streams(streams)
+    remedy = "the mean number of idle servers"
+    idle_servers = check_number("idle_servers", idle_servers, remedy=remedy)
     count, special = streams.num_servers, float(streams.rank_rates.sum())
     slack = count * (streams.service_rate - streams.uniform_rate) - special
     return Identity(streams.service_rate * idle_servers, slack)
@@ -65,6 +69,8 @@ def two_server_tie_identity(streams: RankStreams, *, prob_tie: float) -> Identit
 
     Source: our derivation (drift of the longer queue).
     """
+    _check_streams(streams)
+    prob_tie = check_number("prob_tie", prob_tie, remedy="a probability")
     if streams.num_servers != 2:
         raise ValueError(
             f"streams has {streams.num_servers} servers; give two, or use tied_block_drift"
@@ -144,8 +150,14 @@ def add_tied_block_drift(
             out[k + 1] += weight * lifted
 
 
+def _check_streams(streams: object) -> None:
+    if not isinstance(streams, RankStreams):
+        raise ValueError(f"streams is {streams!r}; give a RankStreams, such as regime.streams")
+
+
 def _checked_states(streams: RankStreams, lengths_ranked: ArrayLike) -> np.ndarray:
-    ranked = np.asarray(lengths_ranked)
+    _check_streams(streams)
+    ranked = check_array("lengths_ranked", lengths_ranked, remedy="ascending lengths")
     if ranked.shape[-1:] != (streams.num_servers,):
         raise ValueError(
             f"lengths_ranked has shape {ranked.shape}; give (..., {streams.num_servers})"
@@ -156,7 +168,8 @@ def _checked_states(streams: RankStreams, lengths_ranked: ArrayLike) -> np.ndarr
 
 
 def _checked_means(streams: RankStreams, lengths_ranked: ArrayLike) -> np.ndarray:
-    means = np.asarray(lengths_ranked, dtype=np.float64)
+    _check_streams(streams)
+    means = check_array("lengths_ranked", lengths_ranked, remedy="mean lengths by rank")
     if means.shape != (streams.num_servers,):
         raise ValueError(
             f"lengths_ranked has shape {means.shape}; give ({streams.num_servers},) mean lengths"

@@ -11,9 +11,11 @@ import numpy as np
 from atlas import ProductExponential
 from atlas.ensemble import Seed
 
+from ._checks import check_array
 from ._paused import PausedSystem
 from ._product_geometric import ProductGeometric
 from ._regime import EmptyStart, GeometricGapsStart, RoundedExponentialStart, Start
+from ._regime._start import has_too_many
 from ._streams import INITIAL_STATE, replica_generator
 from ._subject import Subject
 
@@ -114,12 +116,8 @@ def _stationary_law(subject: Subject) -> Start:
 
 def _check_lengths(initial: Any, subject: Subject, indices: range, ascending: bool) -> np.ndarray:
     size = subject.num_servers
-    try:
-        given = np.asarray(initial, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"initial is {initial!r}; give 'empty', 'stationary', a law of gaps or lengths"
-        ) from error
+    remedy = "'empty', 'stationary', a law of gaps or lengths"
+    given = check_array("initial", initial, remedy=remedy)
     if given.shape not in ((size,), (len(indices), size)):
         raise ValueError(
             f"initial has shape {given.shape}; give ({size},), or ({len(indices)}, {size}) with a "
@@ -129,8 +127,11 @@ def _check_lengths(initial: Any, subject: Subject, indices: range, ascending: bo
     if bad.size:
         where = tuple(int(i) for i in bad[0])
         raise ValueError(f"initial{list(where)} is {given[where]}; give whole numbers of jobs >= 0")
-    if given.max() > 2.0**52:
-        raise ValueError(f"initial holds {given.max():.6g} jobs at a server; give at most 2^52")
+    if has_too_many(given):
+        raise ValueError(
+            f"initial holds {given.max():.6g} jobs at a server, {given.sum(axis=-1).max():.6g} in "
+            "all; give at most 2^52 at a server, and 2^62 in all"
+        )
     if subject.buffer is not None and given.max() > subject.buffer:
         raise ValueError(
             f"initial holds {int(given.max())} jobs at a server, above buffer = {subject.buffer}"

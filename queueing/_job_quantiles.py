@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from atlas.ensemble import Estimate
 
 from ._batch_estimates import NUM_BATCHES, Batches
+from ._checks import check_array
 from ._engine import upper_edges
 
 _REMEDY = "one probability or a list of them, each in (0, 1)"
@@ -28,6 +29,10 @@ def grouped_histograms(counts: np.ndarray, cuts: np.ndarray) -> np.ndarray:
         counts: (R, H, bins), each of NUM_BATCHES / H batches.
         cuts: (R,) batches that are left out; a histogram with one of them is left out whole.
     """
+    kept, enough = counts.shape[1], num_histograms(len(counts))
+    if kept > enough and kept % enough == 0:
+        # More were kept for a store than so many replicas need.
+        counts = counts.reshape(len(counts), enough, kept // enough, -1).sum(axis=2)
     size = NUM_BATCHES // counts.shape[1]
     batches = Batches(-(-cuts // size), np.ones(counts.shape[:2]))
     return batches.grouped(counts)
@@ -68,15 +73,10 @@ def check_probs(probs: Any) -> np.ndarray:
 
     Raises: ValueError with the remedy.
     """
-    try:
-        raw = np.asarray(probs)
-    except ValueError as error:
-        raise ValueError(f"probs is {probs!r}; give {_REMEDY}") from error
-    if raw.dtype.kind not in "iuf" or raw.size == 0:
+    asked = check_array("probs", probs, remedy=_REMEDY)
+    if asked.size == 0 or not np.all((asked > 0.0) & (asked < 1.0)):
         raise ValueError(f"probs is {probs!r}; give {_REMEDY}")
-    if not np.all((raw > 0.0) & (raw < 1.0)):
-        raise ValueError(f"probs is {probs!r}; give {_REMEDY}")
-    return raw.astype(np.float64)
+    return asked
 
 
 def _share_below(histograms: np.ndarray, value: float) -> Estimate:

@@ -16,6 +16,7 @@ from ._batch_estimates import NUM_BATCHES, Batches, replica_variables, warmup_cu
 from ._checks import check_integer, check_nonnegative, check_positive
 from ._engine import choose_engine
 from ._ensemble import check_num_ranks, describe, open_store, plan_ensemble, speed_classes
+from ._event_budget import bounded
 from ._initial import resolve_initial
 from ._job_quantiles import grouped_histograms, num_histograms
 from ._long_run_task import FLOW, HISTOGRAM, SERIES, WEIGHT, LongRunTask, window_length
@@ -108,7 +109,7 @@ def long_run(
     subject = resolve_subject(system_or_regime, policy)
     length = check_positive("horizon", horizon, remedy="a finite time > 0, warm-up included")
     cut = _check_warmup(warmup, length)
-    chosen = choose_engine(engine, subject, window_length(length, cut))
+    chosen = bounded(choose_engine(engine, subject, window_length(length, cut)), subject, length)
     ensemble = plan_ensemble(
         replicas=replicas,
         chunk=chunk,
@@ -149,7 +150,8 @@ def long_run(
         horizon=length,
         mser5=cut is None,
         num_ranks=check_num_ranks(num_ranks, subject.num_servers),
-        num_histograms=num_histograms(len(ensemble.indices)),
+        # A store may be gone on with by a run of any number of replicas.
+        num_histograms=num_histograms(1 if store is not None else len(ensemble.indices)),
     )
     task.check_memory(len(ensemble.indices))
     attrs = {
@@ -162,7 +164,7 @@ def long_run(
         return _make_result(task, arrays, indices, attrs)
 
     settings = {**attrs, "violation_budget": budget}
-    chunks = open_store(store, ensemble, settings, task.initial.fingerprint)
+    chunks = open_store(store, subject, ensemble, settings, task.initial.fingerprint)
     result = ensemble.run(task, finish, chunks)
     refuse_violations(result, throw)
     return result

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from atlas.ensemble import resolve_seed
+from atlas.ensemble import check_memory, resolve_seed
 
-from ._checks import check_integer, check_vector
+from ._checks import check_array, check_integer, check_vector
 from ._streams import LAW_SAMPLE, replica_generator, replica_indices
 
 
@@ -52,12 +52,12 @@ class ProductGeometric:
 
     def tail(self, lengths: ArrayLike) -> np.ndarray:
         """P(Z_k >= m) coordinate by coordinate; `lengths` broadcasts against (..., d)."""
-        lengths = np.maximum(np.ceil(np.asarray(lengths, dtype=np.float64)), 0.0)
+        lengths = np.maximum(np.ceil(_numbers(lengths)), 0.0)
         return self.ratios**lengths
 
     def cdf(self, lengths: ArrayLike) -> np.ndarray:
         """P(Z_k <= m) = 1 - rho_k^(m+1) coordinate by coordinate; 0 below 0."""
-        lengths = np.floor(np.asarray(lengths, dtype=np.float64))
+        lengths = np.floor(_numbers(lengths))
         return 1.0 - self.tail(lengths + 1.0)
 
     def prob(self, lengths: ArrayLike) -> np.ndarray:
@@ -69,7 +69,7 @@ class ProductGeometric:
         Returns:
             (...) probabilities.
         """
-        lengths = np.asarray(lengths)
+        lengths = _numbers(lengths)
         if lengths.shape[-1:] != self.ratios.shape:
             raise ValueError(
                 f"lengths has shape {lengths.shape}; give (..., {self.num_coordinates}), "
@@ -95,6 +95,7 @@ class ProductGeometric:
         """
         indices, root = replica_indices(replicas), resolve_seed(seed)
         count = self._checked_count(num_coordinates)
+        check_memory(8 * len(indices) * count, f"{len(indices)} samples", "draw fewer in a call")
         samples = np.empty((len(indices), count), dtype=np.int64)
         for row, replica in enumerate(indices):
             samples[row] = self.sample_one(replica_generator(root, replica, LAW_SAMPLE), count)
@@ -116,3 +117,7 @@ class ProductGeometric:
         if count > self.num_coordinates:
             raise ValueError(f"num_coordinates is {count}; give {remedy}")
         return count
+
+
+def _numbers(lengths: ArrayLike) -> np.ndarray:
+    return check_array("lengths", lengths, remedy="numbers of jobs")

@@ -24,6 +24,7 @@ from ._ensemble import (
     plan_ensemble,
     speed_classes,
 )
+from ._event_budget import bounded
 from ._initial import Initial, resolve_initial
 from ._observables import CLASS_STATES, STATE_DIMS, StateFunction, check_observe
 from ._results import Snapshots
@@ -103,8 +104,8 @@ def simulate(
     server a few times at most in the time in which low ranks change.
     """
     subject = resolve_subject(system_or_regime, policy)
-    chosen = choose_engine(engine, subject)
     saved = check_times(times, horizon)
+    chosen = bounded(choose_engine(engine, subject), subject, float(saved[-1]))
     budget = check_violation_budget(violation_budget)
     ensemble = plan_ensemble(
         replicas=replicas,
@@ -142,7 +143,7 @@ def simulate(
         chosen.check_memory(subject, max(len(part) for part in ensemble.chunks))
     attrs = {**describe(subject, ensemble), **task.describe()}
     settings = {**attrs, "times": saved.tolist(), "violation_budget": budget}
-    chunks = open_store(store, ensemble, settings, task.initial.fingerprint)
+    chunks = open_store(store, subject, ensemble, settings, task.initial.fingerprint)
     result = ensemble.run(task, task.finish(attrs), chunks)
     refuse_violations(result, throw)
     return result

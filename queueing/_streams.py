@@ -19,11 +19,17 @@ def replica_indices(replicas: int | range) -> range:
         ValueError: unless it is an int >= 1 or a non-empty range of indices >= 0.
     """
     if isinstance(replicas, range):
-        if len(replicas) == 0 or min(replicas) < 0:
-            raise ValueError(f"replicas is {replicas!r}; give a non-empty range of indices >= 0")
+        # Its length may be more than Python's own `len` can say.
+        if not replicas or min(replicas[0], replicas[-1]) < 0 or max(replicas) >= 2**32:
+            raise ValueError(
+                f"replicas is {replicas!r}; give a non-empty range of indices from 0 to 2^32 - 1"
+            )
         return replicas
-    remedy = "an int >= 1, or a range of replica indices"
-    return range(check_integer("replicas", replicas, minimum=1, remedy=remedy))
+    remedy = "an int from 1 to 2^32, or a range of replica indices"
+    count = check_integer("replicas", replicas, minimum=1, remedy=remedy)
+    if count > 2**32:
+        raise ValueError(f"replicas is above 2^32; give {remedy}")
+    return range(count)
 
 
 def replica_generator(seed: Seed, replica: int, purpose: int) -> np.random.Generator:

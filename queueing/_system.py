@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ._arrivals import ArrivalProcess, Poisson, Renewal, resolve_arrivals
 from ._checks import check_integer, check_nonnegative, check_vector
-from ._distribution import Distribution, Exponential
+from ._distribution import Distribution, Exponential, check_law
 from ._information import Information, checked_information
 from ._travel import checked_origin_probs, checked_travel_times
 
@@ -93,6 +93,8 @@ class System:
         set_field("travel_law", self._checked_travel_law(travel_law))
         set_field("count_travelling", self._checked_switch(count_travelling))
         set_field("information", checked_information(information))
+        if not np.isfinite(self.total_service_rate):
+            raise ValueError("service_rates sum to inf; give rates in a larger unit of time")
         if self.arrival_rate > 0.0 and not self.service_rates.any():
             raise ValueError(
                 f"service_rates are all 0 with arrival_rate = {arrival_rate}; "
@@ -112,7 +114,8 @@ class System:
     @cached_property
     def total_service_rate(self) -> float:
         """The capacity sum_i mu_i, jobs per unit of time."""
-        return float(self.service_rates.sum())
+        with np.errstate(over="ignore"):
+            return float(self.service_rates.sum())
 
     @property
     def load(self) -> float:
@@ -199,14 +202,16 @@ def _checked_service(service: Any, num_servers: int) -> Distribution | tuple[Dis
     """One law, or a tuple of one per server where they are not all the same."""
     if service is None:
         return Exponential()
-    if isinstance(service, Distribution):
-        return service
     remedy = "a law of mean 1, such as Exponential() (an instance, not the class)"
+    if isinstance(service, Distribution):
+        check_law("service", service, remedy=remedy)
+        return service
     if isinstance(service, str | type) or not isinstance(service, Sequence):
         raise ValueError(f"service is {service!r}; give {remedy}, or one per server")
     for server, law in enumerate(service):
         if not isinstance(law, Distribution):
             raise ValueError(f"service[{server}] is {law!r}; give {remedy}")
+        check_law(f"service[{server}]", law, remedy=remedy)
     if len(service) != num_servers:
         raise ValueError(
             f"service has {len(service)} laws for {num_servers} servers; give one law for all, or "

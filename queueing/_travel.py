@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._checks import check_vector
+from ._checks import check_array, check_vector
 
 _SUM_TOLERANCE = 1e-9
 
@@ -26,15 +26,9 @@ def checked_travel_times(travel_times: Any, num_servers: int) -> np.ndarray | No
         f"finite times >= 0: one for all, one per station ({num_servers},), or one row per origin "
         f"(origins, {num_servers})"
     )
-    try:
-        raw = np.asarray(travel_times)
-    except ValueError as error:
-        raise ValueError(f"travel_times is {travel_times!r}; give {remedy}") from error
-    if raw.dtype.kind not in "iuf":
-        raise ValueError(f"travel_times is {travel_times!r}; give {remedy}")
-    if raw.ndim > 2 or raw.size == 0 or (raw.ndim > 0 and raw.shape[-1] != num_servers):
-        raise ValueError(f"travel_times has shape {raw.shape}; give {remedy}")
-    times = raw.astype(np.float64)
+    times = check_array("travel_times", travel_times, remedy=remedy)
+    if times.ndim > 2 or times.size == 0 or (times.ndim > 0 and times.shape[-1] != num_servers):
+        raise ValueError(f"travel_times has shape {times.shape}; give {remedy}")
     bad = np.argwhere(~(np.isfinite(times) & (times >= 0.0)))
     if len(bad):
         where = tuple(int(i) for i in bad[0])

@@ -341,7 +341,11 @@ class TestStartFromAnyDensity:
         ("initial", "message"),
         [
             (lambda key: jnp.ones(4), r"initial returns positions of shape \(4,\)"),
-            (lambda key: jnp.full(5, jnp.nan), "nan at rank 0 of replica 0, step 0"),
+            (
+                lambda key: jax.random.normal(key, (5,)) * jnp.nan,
+                "nan at rank 0 of replica 0, step 0",
+            ),
+            (lambda key: jnp.ones(5), "initial does not use its key"),
             (lambda key: jax.random.normal(key, (5,)) - 9, "below the floor 0"),
         ],
     )

@@ -97,6 +97,18 @@ def test_dependencies_go_one_way(package):
         assert not wrong, f"{path.relative_to(ROOT)} must not import {sorted(wrong)}"
 
 
+@pytest.mark.parametrize("package", ["queueing", "experiments"])
+def test_packages_use_only_what_others_make_public(package):
+    """A name is public if no part of its module begins with an underscore."""
+    for path in python_files(package):
+        for node in ast.walk(tree(path)):
+            module = getattr(node, "module", None) or ""
+            if isinstance(node, ast.ImportFrom) and node.level == 0:
+                root, *parts = module.split(".")
+                private = root in PACKAGES and root != package and any(p[0] == "_" for p in parts)
+                assert not private, f"{path.relative_to(ROOT)} imports from {module}"
+
+
 def test_every_citation_has_its_entry():
     known = set(bibliography_keys())
     missing = {key: str(path) for key, path in cited_keys().items() if key not in known}

@@ -29,6 +29,9 @@ from ._base import NEEDS_ONE_VARIANCE, NEEDS_SYMMETRY, AbstractScheme
 # Of so many particles one replica after the other is computed, each vectorised by itself.
 MANY_PARTICLES = 4096
 
+# Steps in a macro step are counted in 32 bits.
+MAX_FINE_STEPS = 2**30
+
 
 def _check_macro_step(macro_step) -> float | None:
     remedy = "pass a multiple of step in units of time, or None to have it chosen"
@@ -89,7 +92,13 @@ class TwoScaleSplitting(AbstractScheme):
         if self.macro_step is None:
             return
         step = float(self.step)
-        count = round(self.macro_step / step)
+        ratio = self.macro_step / step
+        if ratio > MAX_FINE_STEPS:
+            raise ValueError(
+                f"macro_step = {self.macro_step} is {ratio:.3g} times step = {step}; pass at most "
+                f"{MAX_FINE_STEPS} times, or None to have it chosen."
+            )
+        count = round(ratio)
         if count < 1 or abs(count * step - self.macro_step) > 1e-9 * self.macro_step:
             raise ValueError(
                 f"macro_step = {self.macro_step} must be a multiple of step = {step}; pass "

@@ -7,6 +7,7 @@ from ._chunks import plan_chunks as plan_chunks
 from ._effective_sample_size import effective_sample_size as effective_sample_size
 from ._estimate import Estimate as Estimate
 from ._half_width import RelativeHalfWidth as RelativeHalfWidth
+from ._jax_settings import jax_settings as jax_settings
 from ._memory import available_memory as available_memory
 from ._memory import check_memory as check_memory
 from ._moments import StreamingMoments as StreamingMoments
@@ -15,6 +16,9 @@ from ._overlapping_batch_means import overlapping_batch_means as overlapping_bat
 from ._philox import philox4x32 as philox4x32
 from ._provenance import provenance as provenance
 from ._quantiles import StreamingQuantiles as StreamingQuantiles
+from ._real_numbers import real_array as real_array
+from ._real_numbers import real_scalar as real_scalar
+from ._real_numbers import unwrapped as unwrapped
 from ._result import Result as Result
 from ._run_chunks import Interrupted as Interrupted
 from ._run_chunks import run_chunks as run_chunks

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ._real_numbers import real_array, real_scalar
+
 
 def check_integer(name: str, value: Any, low: int, high: int | None = None) -> int:
     """`value` as an int within `[low, high]`; bool and float are refused."""
@@ -27,9 +29,9 @@ def check_integer(name: str, value: Any, low: int, high: int | None = None) -> i
 
 def check_fraction(name: str, value: Any) -> float:
     """`value` as a float strictly between 0 and 1."""
-    if isinstance(value, (bool, str)) or not np.isscalar(value):
+    number = real_scalar(value)
+    if number is None:
         raise ValueError(f"{name} must be a number, got {value!r}")
-    number = float(value)  # type: ignore[arg-type]
     if not 0.0 < number < 1.0:
         raise ValueError(f"{name} must lie strictly between 0 and 1, got {value}")
     return number
@@ -54,11 +56,35 @@ def check_path(name: str, value: Any) -> Path:
 
 
 def check_numbers(name: str, values: Any) -> np.ndarray:
-    """`values` as a float64 array; what is not made of real numbers is refused."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "biuf":
-        raise ValueError(f"{name} must hold real numbers, got dtype {array.dtype}")
-    return array.astype(np.float64)
+    """`values` as a float64 array; what is not made of real numbers, or is masked, is refused."""
+    try:
+        return real_array(values, with_bools=True)
+    except ValueError as error:
+        raise ValueError(f"{name} must hold real numbers: {error}") from None
+
+
+def check_axis(axis: Any, array: np.ndarray, name: str) -> int:
+    """`axis` as the number of an axis of the array called `name`."""
+    try:
+        return check_integer("axis", axis, -array.ndim, array.ndim - 1)
+    except ValueError:
+        raise ValueError(
+            f"axis must be an axis of {name} of shape {array.shape}, got {axis!r}"
+        ) from None
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """`value` if it is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def check_sizes(name: str, shape: Any) -> tuple[int, ...]:
+    """`shape` as a tuple of lengths of axes."""
+    if isinstance(shape, str) or not hasattr(shape, "__iter__") or np.ndim(shape) != 1:
+        raise ValueError(f"{name} must be a tuple of lengths, got {shape!r}")
+    return tuple(check_integer(name, size, 0) for size in shape)
 
 
 def check_series(series: Any, min_length: int) -> np.ndarray:

@@ -7,6 +7,8 @@ from typing import Any
 from ._checks import check_integer
 
 _NUM_INDICES = 2**32
+# A list of so many ranges is 1 GB.
+_MOST_CHUNKS = 10**7
 
 
 def plan_chunks(replicas: Any, chunk: int) -> list[range]:
@@ -28,5 +30,10 @@ def plan_chunks(replicas: Any, chunk: int) -> list[range]:
     if len(replicas) == 0 or replicas.start < 0 or replicas.stop > _NUM_INDICES:
         raise ValueError(
             f"replicas must be a non-empty range within [0, {_NUM_INDICES}), got {replicas}"
+        )
+    if len(replicas) > _MOST_CHUNKS * size:
+        raise ValueError(
+            f"chunk = {size} divides {len(replicas)} replicas into more than {_MOST_CHUNKS} "
+            "chunks: raise it"
         )
     return [replicas[i : i + size] for i in range(0, len(replicas), size)]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from ._checks import check_fraction, check_numbers
+from ._checks import check_axis, check_fraction, check_numbers
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -121,6 +121,11 @@ class Estimate:
                 f"std_errors must have the shape of means, {values.shape}, got {errors.shape}"
             )
         each = check_numbers("dof", dof)
+        if each.ndim and each.shape != np.shape(means):
+            raise ValueError(
+                f"dof must have the shape of means, {np.shape(means)}, or be one number, got "
+                f"{each.shape}"
+            )
         each = np.moveaxis(each, axis, 0) if each.ndim else each
         each = np.broadcast_to(each, values.shape)
         count = values.shape[0]
@@ -179,9 +184,7 @@ def _read_only(array: np.ndarray) -> np.ndarray:
 
 def _samples_first(name: str, values: Any, axis: int) -> np.ndarray:
     array = check_numbers(name, values)
-    if not -array.ndim <= axis < array.ndim:
-        raise ValueError(f"axis must be an axis of {name} of shape {array.shape}, got {axis}")
-    array = np.moveaxis(array, axis, 0)
+    array = np.moveaxis(array, check_axis(axis, array, name), 0)
     if array.shape[0] == 0:
         raise ValueError(f"{name} must hold at least one sample along axis {axis}, got none")
     return array

@@ -8,6 +8,7 @@ import numpy as np
 
 from ._checks import check_fraction
 from ._estimate import Estimate
+from ._real_numbers import real_scalar
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,9 @@ class RelativeHalfWidth:
     def __post_init__(self) -> None:
         check_fraction("target", self.target)
         check_fraction("level", self.level)
-        if not self.min_dof >= 1:
-            raise ValueError(f"min_dof must be at least 1, got {self.min_dof}")
+        least = real_scalar(self.min_dof)
+        if least is None or not least >= 1:
+            raise ValueError(f"min_dof must be at least 1, got {self.min_dof!r}")
 
     def met(self, estimate: Estimate) -> bool:
         """Whether all entries of `estimate` satisfy the rule."""

@@ -66,5 +66,8 @@ def _container_memory(files: tuple[str, str]) -> int | None:
 
 
 def _gibibytes(num_bytes: int) -> str:
-    size = num_bytes / 2**30
+    # Whole numbers first: no float holds an absurdly large one.
+    size = min(num_bytes, 2**1000) / 2**30
+    if size >= 1e9:
+        return f"{size:.3g}"
     return f"{size:,.2f}" if size >= 0.01 else f"{size:.2g}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._checks import check_integer, check_numbers
+from ._checks import check_axis, check_integer, check_numbers
 from ._estimate import Estimate
 
 
@@ -35,10 +35,13 @@ class StreamingMoments:
     @classmethod
     def from_samples(cls, samples: ArrayLike, axis: int = 0) -> StreamingMoments:
         """Moments of `samples`, which lie along `axis` (the replicas); none is allowed."""
-        array = np.moveaxis(check_numbers("samples", samples), axis, 0)
+        array = check_numbers("samples", samples)
+        array = np.moveaxis(array, check_axis(axis, array, "samples"), 0)
         count = array.shape[0]
         mean = array.sum(axis=0) / max(count, 1)
-        return cls(count, mean, np.square(array - mean).sum(axis=0))
+        with np.errstate(invalid="ignore"):
+            # An infinite sample has an infinite mean, whose error is nan.
+            return cls(count, mean, np.square(array - mean).sum(axis=0))
 
     @classmethod
     def merge_all(cls, parts: Iterable[StreamingMoments]) -> StreamingMoments:

@@ -9,7 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._checks import check_fraction, check_numbers
+from ._checks import check_axis, check_flag, check_fraction, check_numbers, check_sizes
+from ._real_numbers import real_scalar
+
+# 80 MB for one quantity: more are a slip of the relative error.
+_MOST_BINS = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +47,8 @@ class StreamingQuantiles:
     signed: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        check_fraction("relative_error", self.relative_error)
-        if not 0 < self.smallest < self.largest < math.inf:
-            raise ValueError(
-                "smallest and largest must satisfy 0 < smallest < largest < inf, "
-                f"got {self.smallest} and {self.largest}"
-            )
+        check_flag("signed", self.signed)
+        _num_bins(self.relative_error, self.smallest, self.largest)
         counts = np.asarray(self.counts)
         if counts.dtype.kind not in "iu" or counts.ndim == 0 or counts.shape[-1] != self.size:
             raise ValueError(
@@ -68,9 +68,9 @@ class StreamingQuantiles:
         signed: bool = False,
     ) -> StreamingQuantiles:
         """No samples yet, for samples of `shape`."""
-        check_fraction("relative_error", relative_error)
+        shape = check_sizes("shape", shape)
         size = _num_bins(relative_error, smallest, largest)
-        size = 2 * size + 3 if signed else size + 2
+        size = 2 * size + 3 if check_flag("signed", signed) else size + 2
         return cls(
             np.zeros((*shape, size), np.int64),
             relative_error=relative_error,
@@ -124,14 +124,15 @@ class StreamingQuantiles:
 
     def add(self, samples: ArrayLike, axis: int = 0) -> StreamingQuantiles:
         """With `samples` added, which lie along `axis`; the other axes are those of `counts`."""
-        indices = np.moveaxis(self.indices(samples), axis, 0)
+        indices = self.indices(samples)
+        indices = np.moveaxis(indices, check_axis(axis, indices, "samples"), 0)
         if indices.shape[1:] != self.counts.shape[:-1]:
             raise ValueError(
                 f"samples must have shape {self.counts.shape[:-1]} beside axis {axis}, "
                 f"got {indices.shape[1:]}"
             )
         rows = np.arange(math.prod(indices.shape[1:]))
-        flat = rows * self.size + indices.reshape(len(indices), -1)
+        flat = rows * self.size + indices.reshape(len(indices), rows.size)
         added = np.bincount(flat.ravel(), minlength=rows.size * self.size)
         return self._with(self.counts + added.reshape(self.counts.shape))
 
@@ -160,7 +161,7 @@ class StreamingQuantiles:
         if np.any(total == 0):
             raise ValueError("a quantile needs at least one sample, got none")
         below = np.cumsum(self.counts, axis=-1)
-        at = probs.reshape(*probs.shape, *[1] * total.ndim)
+        at = probs.reshape((*probs.shape, *[1] * total.ndim))
         # The rounding of prob * total must not push a quantile to the next sample.
         needed = np.maximum(np.ceil(at * total * (1.0 - 4e-16)), 1.0)
         index = (below < needed[..., None]).sum(axis=-1)
@@ -204,9 +205,17 @@ def _log_growth(relative_error: float) -> float:
 
 
 def _num_bins(relative_error: float, smallest: float, largest: float) -> int:
-    if not 0 < smallest < largest < math.inf:
+    growth = _log_growth(check_fraction("relative_error", relative_error))
+    low, high = real_scalar(smallest), real_scalar(largest)
+    if low is None or high is None or not (0 < low < high and high / low < math.inf):
         raise ValueError(
-            "smallest and largest must satisfy 0 < smallest < largest < inf, "
-            f"got {smallest} and {largest}"
+            "smallest and largest must satisfy 0 < smallest < largest < inf, with a finite ratio, "
+            f"got {smallest!r} and {largest!r}"
         )
-    return math.ceil(math.log(largest / smallest) / _log_growth(relative_error))
+    count = math.log(high / low) / growth if growth > 0 else math.inf
+    if count > _MOST_BINS:
+        raise ValueError(
+            f"relative_error = {relative_error} between smallest = {smallest} and largest = "
+            f"{largest} takes {count:.3g} bins, more than {_MOST_BINS}: raise it"
+        )
+    return math.ceil(count)

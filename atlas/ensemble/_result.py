@@ -56,14 +56,17 @@ class Result:
         attrs: Mapping[str, Any] | None = None,
         coordinates: Mapping[str, ArrayLike] | None = None,
     ) -> None:
+        variables = _mapping("variables", variables)
+        attrs = _mapping("attrs", {} if attrs is None else attrs)
+        coordinates = _mapping("coordinates", {} if coordinates is None else coordinates)
         for name, variable in variables.items():
             check_name(name, "a variable")
             if not isinstance(variable, Variable):
                 raise ValueError(f"{name} must be a Variable, got {type(variable).__name__}")
-        kept = {check_name(k, "an attribute"): plain(v, k) for k, v in (attrs or {}).items()}
+        kept = {check_name(k, "an attribute"): plain(v, k) for k, v in attrs.items()}
         object.__setattr__(self, "variables", dict(variables))
         object.__setattr__(self, "attrs", kept)
-        object.__setattr__(self, "coordinates", _labels(variables, coordinates or {}))
+        object.__setattr__(self, "coordinates", _labels(variables, coordinates))
 
     def __init_subclass__(cls, *, kind: str, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -182,8 +185,8 @@ class Result:
         Raises: ValueError for another suffix or an unknown name; ImportError that names the missing
             package.
         """
-        if isinstance(names, str):
-            raise ValueError(f"names must be a list of names, got the string {names!r}")
+        if names is not None and not isinstance(names, list | tuple):
+            raise ValueError(f"names must be a list of names, got {names!r}")
         if names is None:
             names = [name for name, v in self.variables.items() if "replica" in v.dims]
         if not names:
@@ -192,7 +195,7 @@ class Result:
         return write_table(path, chosen, self.coordinates)
 
     def _variable(self, name: str) -> Variable:
-        if name not in self.variables:
+        if not isinstance(name, str) or name not in self.variables:
             raise ValueError(f"name must be one of {self.names}, got {name!r}")
         return self.variables[name]
 
@@ -205,11 +208,17 @@ def _full_name(cls: type) -> str:
     return f"{cls.__module__}.{cls.__qualname__}"
 
 
+def _mapping(name: str, given: Any) -> Mapping[str, Any]:
+    if not isinstance(given, Mapping):
+        raise ValueError(f"{name} must be a dict by name, got {given!r}")
+    return given
+
+
 def _labels(variables: Mapping[str, Variable], given: Mapping[str, Any]) -> dict[str, np.ndarray]:
     sizes = _sizes(variables, {})
     labels = {}
     for dim, values in given.items():
-        labels[check_name(dim, "a dim")] = Variable((dim,), np.asarray(values)).values
+        labels[check_name(dim, "a dim")] = Variable((dim,), values).values
         if sizes.setdefault(dim, len(labels[dim])) != len(labels[dim]):
             raise ValueError(
                 f"coordinates of {dim} must have length {sizes[dim]}, got {len(labels[dim])}"

@@ -236,6 +236,14 @@ def _checked_workers(num_threads: int, executor: Executor | None) -> int:
         raise ValueError(
             f"executor must be a concurrent.futures.Executor instance or None, got {executor!r}"
         )
+    # The pool says how it starts processes in no other way.
+    context = getattr(executor, "_mp_context", None)
+    if context is not None and context.get_start_method() == "fork":
+        raise ValueError(
+            "executor forks its processes, which then wait for ever for threads of JAX and numba "
+            "that were not forked: pass ProcessPoolExecutor(mp_context="
+            "multiprocessing.get_context('spawn'))"
+        )
     if executor is not None and workers > 1:
         raise ValueError(
             f"num_threads must be 1 with an executor, got {workers}: it has its own workers"

@@ -30,10 +30,16 @@ class Variable:
     values: np.ndarray
 
     def __init__(self, dims: Sequence[str], values: ArrayLike) -> None:
-        if isinstance(dims, str) or not all(isinstance(dim, str) for dim in dims):
+        is_sequence = isinstance(dims, list | tuple) and all(isinstance(dim, str) for dim in dims)
+        if not is_sequence:
             raise ValueError(f"dims must be a tuple of names, got {dims!r}")
         dims = tuple(dims)
-        values = np.asarray(values).view()
+        if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+            raise ValueError("values must not be masked: fill them in, floats with nan")
+        try:
+            values = np.asarray(values).view()
+        except ValueError as error:
+            raise ValueError(f"values must be an array, got {values!r}") from error
         if len(set(dims)) != len(dims) or len(dims) != values.ndim:
             raise ValueError(
                 f"dims must be one different name per axis, got {dims} for shape {values.shape}"

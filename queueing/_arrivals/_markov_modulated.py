@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import expm
 from scipy.sparse.csgraph import connected_components
 
-from .._checks import check_positive, check_vector
+from .._checks import check_array, check_positive, check_vector
 from .._distribution import BlockStream, Stream, check_generator
 from .._elimination import stationary_law
 from ._base import ArrivalProcess
@@ -145,13 +145,9 @@ def _modulated_times(waits, uniforms, event_rates, edges, state, elapsed, times)
 
 def _checked_generator(generator: ArrayLike, count: int) -> np.ndarray:
     remedy = f"a finite ({count}, {count}) matrix of rates >= 0 off the diagonal, rows summing to 0"
-    try:
-        matrix = np.asarray(generator)
-    except ValueError as error:
-        raise ValueError(f"generator is {generator!r}; give {remedy}") from error
-    if matrix.dtype.kind not in "iuf" or matrix.shape != (count, count):
+    matrix = check_array("generator", generator, remedy=remedy)
+    if matrix.shape != (count, count):
         raise ValueError(f"generator is {generator!r}; give {remedy}")
-    matrix = matrix.astype(np.float64)
     off_diagonal = np.where(np.eye(count, dtype=bool), 0.0, matrix)
     sums = np.abs(matrix.sum(axis=1))
     scale = np.abs(matrix).max(axis=1)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._distribution import Distribution, Exponential, Stream
+from .._distribution import Distribution, Exponential, Stream, check_law
 from ._base import ArrivalProcess
 
 
@@ -29,6 +29,7 @@ class Renewal(ArrivalProcess):
                 f"interarrival is {self.interarrival!r}; give a law of mean 1, such as "
                 "Erlang(2) (an instance, not the class)"
             )
+        check_law("interarrival", self.interarrival, remedy="a law of mean 1 and an scv >= 0")
 
     @property
     def asymptotic_scv(self) -> float:

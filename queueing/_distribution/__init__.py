@@ -12,6 +12,7 @@ from ._gamma import Gamma as Gamma
 from ._hyperexponential import Hyperexponential as Hyperexponential
 from ._in_order import InOrder as InOrder
 from ._law_checks import check_generator as check_generator
+from ._law_checks import check_law as check_law
 from ._lognormal import Lognormal as Lognormal
 from ._mixed_erlang import MixedErlang as MixedErlang
 from ._mixture import Mixture as Mixture

@@ -7,9 +7,10 @@ from abc import ABC, abstractmethod
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._checks import check_integer
+from .._checks import check_array, check_integer
+from ._checked_stream import CheckedStream
 from ._inversion import invert_cdf
-from ._stream import SampleStream, Stream
+from ._stream import Stream
 
 _OFFERS_NO = "offers samples and scv only; define its method"
 _REMEDY = "or take a law of queueing.DISTRIBUTIONS"
@@ -41,7 +42,7 @@ class Distribution(ABC):
 
     def start(self, generator: np.random.Generator) -> Stream:
         """An endless stream of samples, the same in whatever blocks it is read."""
-        return SampleStream(self, generator)
+        return CheckedStream(self, generator)
 
     def moment(self, order: int) -> float:
         """The moment E S^order, inf where it is infinite.
@@ -97,13 +98,7 @@ class Distribution(ABC):
 
 def _numbers(name: str, values: ArrayLike, remedy: str) -> np.ndarray:
     """`values` as a float64 array without NaN."""
-    try:
-        array = np.asarray(values)
-    except ValueError as error:
-        raise ValueError(f"{name} is {values!r}; give {remedy}") from error
-    if array.dtype.kind not in "iuf":
-        raise ValueError(f"{name} is {values!r}; give {remedy}")
-    array = array.astype(np.float64)
+    array = check_array(name, values, remedy=remedy)
     if np.isnan(array).any():
         raise ValueError(f"{name} holds NaN; give {remedy}")
     return array

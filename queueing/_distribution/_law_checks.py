@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from atlas.ensemble import real_scalar
+
 from .._checks import check_number
 
 
@@ -17,6 +19,13 @@ def check_generator(generator: object) -> np.random.Generator:
             f"generator is {generator!r}; give a numpy Generator, such as np.random.default_rng(0)"
         )
     return generator
+
+
+def check_law(name: str, law: Any, *, remedy: str) -> None:
+    """Refuse a law whose `scv` is no number >= 0 (it may be infinite)."""
+    scv = real_scalar(law.scv)
+    if scv is None or not scv >= 0.0:
+        raise ValueError(f"{name} is {law!r}, whose scv is {law.scv!r}; give {remedy}")
 
 
 def check_sampling(generator: object, size: Any) -> tuple[np.random.Generator, tuple[int, ...]]:

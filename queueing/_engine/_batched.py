@@ -6,12 +6,11 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from scipy.special import gammaln
 
-from atlas.ensemble import check_memory
+from atlas.ensemble import check_memory, jax_settings
 
 from . import _batched_counts, _batched_leap
 from ._base import Engine
@@ -85,7 +84,12 @@ class BatchedEngine(Engine):
         assert plan is None
         law = _law(subject)
         make = _CountBatch if has_counts(subject, law) else _LeapBatch
-        return lambda lengths, seed, replicas: make(subject, law, lengths, seed, replicas)
+
+        def start(lengths, seed, replicas):
+            _check_lengths(lengths, _LONGEST_COUNTED if make is _CountBatch else _LONGEST)
+            return make(subject, law, lengths, seed, replicas)
+
+        return start
 
     def window_refusal(self, subject: Subject, duration: float) -> str | None:
         """Refuses to average: only snapshots are taken."""
@@ -111,6 +115,16 @@ class BatchedEngine(Engine):
 
 
 _LIVE_LEVELS = 1024
+# Lengths have 32 bits, half of which are left to grow; counts have a place for every level.
+_LONGEST, _LONGEST_COUNTED = 2**30, 2**20
+
+
+def _check_lengths(lengths: np.ndarray, longest: int) -> None:
+    if lengths.max(initial=0) > longest:
+        raise ValueError(
+            f"initial holds {lengths.max()} jobs at a server, and engine 'batched' counts up to "
+            f"{longest}; use engine='auto'"
+        )
 
 
 def has_counts(subject: Subject, law: RoutingLaw) -> bool:
@@ -161,7 +175,7 @@ class _LeapBatch(Batch):
         mean = max(mean, 8.0)
         # What lies beyond the table has a probability below 1e-18.
         size = 1 << int(np.ceil(np.log2(mean + 12.0 * np.sqrt(mean) + 40.0)))
-        with jax.enable_x64(True):
+        with jax_settings(x64=True):
             self._rates = LeapRates(
                 jnp.float64(special_rate),
                 jnp.asarray(_rank_cdf(law, 1.0)),
@@ -179,7 +193,7 @@ class _LeapBatch(Batch):
         return np.asarray(self._lengths).astype(np.int64)
 
     def advance(self, duration: float) -> None:
-        with jax.enable_x64(True):
+        with jax_settings(x64=True):
             self._lengths, self._step = leap_all_compiled(
                 self._lengths,
                 jnp.float64(duration),
@@ -220,7 +234,7 @@ class _CountBatch(Batch):
         if system.buffer is not None:
             num_levels = min(num_levels, system.buffer + 1)
         counts = np.stack([np.bincount(row, minlength=num_levels) for row in lengths])
-        with jax.enable_x64(True):
+        with jax_settings(x64=True):
             self._rates = CountRates(
                 jnp.float64(system.arrival_rate / total_rate if total_rate > 0.0 else 0.0),
                 jnp.asarray(_rank_cdf(law, float(law.by_rank.sum()))),
@@ -237,7 +251,7 @@ class _CountBatch(Batch):
 
     def advance(self, duration: float) -> None:
         numbers = self._clock.draw(duration)
-        with jax.enable_x64(True):
+        with jax_settings(x64=True):
             while True:
                 counts, step, overflows = count_events_compiled(
                     self._counts, jnp.asarray(numbers), self._step, self._rates, self._streams

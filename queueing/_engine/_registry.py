@@ -55,7 +55,7 @@ def choose_engine(engine: Any, subject: Subject, window: float | None = None) ->
         window: the length of the windows to average over; None without averages.
     Raises: ValueError if the name is unknown, listing the engines, or if the engine refuses.
     """
-    if engine == "auto" and isinstance(engine, str):
+    if isinstance(engine, str) and engine == "auto":
         chosen = _cheapest(subject)
         return chosen if window is None else _for_windows(chosen, subject, window)
     if not isinstance(engine, str) or engine not in ENGINES:

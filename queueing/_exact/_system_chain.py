@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._checks import check_array
 from .._policy import Policy
 from .._ranking import tied_blocks
 from .._subject import Subject
@@ -125,14 +126,26 @@ def routing_table(policy: Policy, states: np.ndarray, system: System) -> np.ndar
     Raises:
         ValueError: the policy does not broadcast over states, or a row is no probability law.
     """
-    routing = np.asarray(policy.routing_probabilities(states, system), dtype=np.float64)
+    routing = _numbers(policy, policy.routing_probabilities(_shown(states), system))
     return _checked_table(policy, states, routing, states.shape)
 
 
 def phase_table(policy: Policy, states: np.ndarray, phase: int, system: System) -> np.ndarray:
     """(S, K, P) joint laws of server and next phase, checked as in `routing_table`."""
-    joint = np.asarray(policy.phase_routing(states, phase, system), dtype=np.float64)
+    joint = _numbers(policy, policy.phase_routing(_shown(states), phase, system))
     return _checked_table(policy, states, joint, (*states.shape, policy.num_phases(system)))
+
+
+def _shown(states: np.ndarray) -> np.ndarray:
+    """The states as a policy may look at them."""
+    view = states.view()
+    view.flags.writeable = False
+    return view
+
+
+def _numbers(policy: Policy, table: Any) -> np.ndarray:
+    name = f"policy {policy!r}: routing probabilities"
+    return check_array(name, table, remedy="an array of probabilities")
 
 
 def _checked_table(

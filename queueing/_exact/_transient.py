@@ -11,7 +11,7 @@ import scipy.sparse as sparse
 from numpy.typing import ArrayLike
 from scipy.stats import poisson
 
-from .._checks import check_integer
+from .._checks import check_array, check_integer
 from .._observables import StateFunction, check_observe
 from ._chain import Chain, OnChain
 from ._observables import mean_observable
@@ -130,8 +130,8 @@ def _count_steps(rate: float, intervals: np.ndarray, max_steps: int) -> list[int
 
 
 def _checked_times(times: ArrayLike) -> np.ndarray:
-    grid = np.array(times, dtype=np.float64)
     remedy = "a non-empty ascending list of finite times >= 0"
+    grid = check_array("times", times, remedy=remedy)
     if grid.ndim != 1 or grid.size == 0:
         raise ValueError(f"times has shape {grid.shape}; give {remedy}")
     if not np.all(np.isfinite(grid)) or grid[0] < 0.0 or np.any(np.diff(grid) < 0.0):

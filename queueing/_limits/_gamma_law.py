@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from .._checks import check_positive
+from .._checks import check_array, check_positive
 from ._speed_classes import speed_classes
 
 
@@ -42,15 +42,15 @@ class GammaLaw:
 
     def cdf(self, x: ArrayLike) -> np.ndarray:
         """P(X <= x), elementwise."""
-        return special.gammainc(self.shape, self.rate * np.maximum(np.asarray(x, float), 0.0))
+        return special.gammainc(self.shape, self.rate * np.maximum(_points(x), 0.0))
 
     def survival(self, x: ArrayLike) -> np.ndarray:
         """P(X > x), elementwise."""
-        return special.gammaincc(self.shape, self.rate * np.maximum(np.asarray(x, float), 0.0))
+        return special.gammaincc(self.shape, self.rate * np.maximum(_points(x), 0.0))
 
     def log_prob(self, x: ArrayLike) -> np.ndarray:
         """Log density, elementwise; -inf below 0."""
-        x = np.asarray(x, float)
+        x = _points(x)
         scaled = self.rate * np.maximum(x, 0.0)
         log_density = special.xlogy(self.shape - 1.0, scaled) - scaled
         log_density = log_density + np.log(self.rate) - special.gammaln(self.shape)
@@ -58,10 +58,14 @@ class GammaLaw:
 
     def quantile(self, prob: ArrayLike) -> np.ndarray:
         """The x with P(X <= x) = prob, elementwise; ValueError outside [0, 1]."""
-        prob = np.asarray(prob, float)
+        prob = check_array("prob", prob, remedy="probabilities in [0, 1]")
         if not np.all((prob >= 0.0) & (prob <= 1.0)):
             raise ValueError(f"prob is {prob}; give probabilities in [0, 1]")
         return special.gammaincinv(self.shape, prob) / self.rate
+
+
+def _points(x: ArrayLike) -> np.ndarray:
+    return check_array("x", x, remedy="points of the real line")
 
 
 def total_beyond_halfin_whitt(

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from atlas import check_times
 
-from .._checks import check_integer
+from .._checks import check_array, check_integer
 from ._mean_field_fixed_point import homogeneous_occupancy, solve_fixed_point
 from ._mean_field_ode import solve_mean_field
 from ._speed_classes import SpeedClasses, check_load, speed_classes
@@ -185,10 +185,7 @@ class PowerOfDMeanField:
             if initial != "empty":
                 raise ValueError(f"initial is {initial!r}; give {remedy}")
             return np.zeros(shape)
-        try:
-            given = np.asarray(initial, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"initial is {initial!r}; give {remedy}") from error
+        given = check_array("initial", initial, remedy=remedy)
         if given.ndim not in (1, 2) or given.shape[:-1] not in ((), shape[:1]):
             raise ValueError(f"initial has shape {given.shape}; give {remedy}")
         in_order = np.diff(given, axis=-1, prepend=1.0, append=0.0) <= 0.0

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import diffrax
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+
+from atlas.ensemble import jax_settings
 
 if TYPE_CHECKING:
     from ._mean_field import PowerOfDMeanField
@@ -23,7 +24,7 @@ def solve_mean_field(field: PowerOfDMeanField, start: np.ndarray, times: np.ndar
     end = float(times[-1])
     if end == 0.0:
         return np.tile(start, (times.size, 1, 1))
-    with jax.enable_x64(True):
+    with jax_settings(x64=True):
         arrays = (field.arrival_rate, field.classes.rates, field.classes.shares, start, times)
         problem = tuple(jnp.asarray(array) for array in arrays)
         return np.asarray(_integrate(problem, field.num_choices))

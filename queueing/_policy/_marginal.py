@@ -53,13 +53,15 @@ class Marginal(Policy):
                 f"rate is {self.rate!r} and fraction is {self.fraction!r}; give exactly one of them"
             )
         if self.rate is not None:
-            check_nonnegative(
-                "rate", self.rate, remedy="a finite rate >= 0 of jobs per unit of time"
-            )
+            remedy = "a finite rate >= 0 of jobs per unit of time"
+            rate = check_nonnegative("rate", self.rate, remedy=remedy)
+            object.__setattr__(self, "rate", rate)
         if self.fraction is not None:
             remedy = "a share of all arrivals, from 0 to 1"
-            if check_nonnegative("fraction", self.fraction, remedy=remedy) > 1.0:
+            fraction = check_nonnegative("fraction", self.fraction, remedy=remedy)
+            if fraction > 1.0:
                 raise ValueError(f"fraction is {self.fraction!r}; give {remedy}")
+            object.__setattr__(self, "fraction", fraction)
 
     def fraction_of(self, system: System) -> float:
         """The share of the system's arrivals that goes by `policy`."""

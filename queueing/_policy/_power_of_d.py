@@ -35,7 +35,8 @@ class PowerOfD(Policy):
 
     def __post_init__(self) -> None:
         remedy = "an int >= 1, the number of queues that are compared"
-        check_integer("num_choices", self.num_choices, minimum=1, remedy=remedy)
+        choices = check_integer("num_choices", self.num_choices, minimum=1, remedy=remedy)
+        object.__setattr__(self, "num_choices", choices)
         if not isinstance(self.replacement, bool):
             raise ValueError(f"replacement is {self.replacement!r}; give True or False")
 

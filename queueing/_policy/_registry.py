@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from .._checks import check_nonnegative
 from .._system import System
-from ._base import Policy
+from ._base import Policy, RoutingLaw
 from ._idle_one_first import IdleOneFirst
 from ._jfsq import JFSQ
 from ._jiq import JIQ
@@ -46,4 +49,31 @@ def check_policy(policy: Any, system: System) -> Policy:
         kind = "the class instead of an instance" if isinstance(policy, type) else "not a policy"
         raise ValueError(f"policy is {policy!r}, {kind}; give an instance of one of {known}")
     policy.validate(system)
+    _check_law(policy, system)
+    messages = policy.messages_per_job(system)
+    remedy = "a finite number >= 0 from messages_per_job"
+    check_nonnegative(f"policy {type(policy).__name__}: messages_per_job", messages, remedy=remedy)
     return policy
+
+
+def _check_law(policy: Policy, system: System) -> None:
+    """Refuse what a user's `law` must not be: engines would send jobs nowhere, in silence."""
+    law = policy.law(system)
+    if law is None:
+        return
+    name = f"policy {type(policy).__name__}: law"
+    if not isinstance(law, RoutingLaw):
+        raise ValueError(f"{name} is {law!r}; give a RoutingLaw, or None")
+    shape = (system.num_servers,)
+    for part in (law.by_rank, law.by_server):
+        if not isinstance(part, np.ndarray) or part.shape != shape:
+            raise ValueError(
+                f"{name} has by_rank or by_server = {part!r}; give arrays of shape {shape}"
+            )
+    total = float(law.by_rank.sum() + law.by_server.sum())
+    least = float(min(law.by_rank.min(), law.by_server.min()))
+    if not (abs(total - 1.0) <= 1e-9 and least >= -1e-12):
+        raise ValueError(
+            f"{name} has probabilities that sum to {total:.12g}, the least {least:.6g}; give "
+            "probabilities >= 0 that sum to 1"
+        )

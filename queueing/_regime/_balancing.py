@@ -35,7 +35,8 @@ class RootOfExcess(BalancingRule):
     factor: float = 1.0
 
     def __post_init__(self) -> None:
-        check_positive("factor", self.factor, remedy="a finite factor > 0")
+        factor = check_positive("factor", self.factor, remedy="a finite factor > 0")
+        object.__setattr__(self, "factor", factor)
 
     def chi(self, system: System) -> float:
         """The fraction for `system`."""
@@ -57,7 +58,8 @@ class ReciprocalRootOfDelay(BalancingRule):
     factor: float = 1.0
 
     def __post_init__(self) -> None:
-        check_positive("factor", self.factor, remedy="a finite factor > 0")
+        factor = check_positive("factor", self.factor, remedy="a finite factor > 0")
+        object.__setattr__(self, "factor", factor)
 
     def chi(self, system: System) -> float:
         """The fraction for `system`."""
@@ -84,7 +86,8 @@ class DelayOptimum(BalancingRule):
     kappa: float = float(OPTIMAL_DELAY_GAIN.value)
 
     def __post_init__(self) -> None:
-        check_positive("kappa", self.kappa, remedy="a finite number > 0, about 1")
+        kappa = check_positive("kappa", self.kappa, remedy="a finite number > 0, about 1")
+        object.__setattr__(self, "kappa", kappa)
 
     def chi(self, system: System) -> float:
         """The fraction for `system`."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from atlas import ProductExponential, RankDiffusion, reflected_atlas
 
-from .._checks import check_integer, check_nonnegative, check_number
+from .._checks import check_integer, check_nonnegative, check_number, check_size
 from .._paused import PausedSystem
 from .._policy import JSQ, Marginal
 from .._rank_streams import RankStreams
@@ -29,7 +29,7 @@ class ExtremeCongestion(Regime):
     b: float
 
     def __post_init__(self) -> None:
-        n = check_integer("n", self.n, minimum=1, remedy="an int >= 1, servers and their rate")
+        n = check_size("n", self.n)
         a = check_number("a", self.a, remedy="a finite number below n^(3/2)")
         b = check_nonnegative("b", self.b, remedy="a finite number >= 0, the marginal stream")
         if a >= n**1.5:
@@ -77,6 +77,8 @@ class ExtremeCongestion(Regime):
     def mean_queue(self, mean_shortest: float) -> float:
         """The exact stationary mean queue n^(3/2)/a - 1 + (b/a)(1 + E Q_(1)), given E Q_(1)."""
         self._check_stationary()
+        remedy = "the mean length of the shortest queue"
+        mean_shortest = check_nonnegative("mean_shortest", mean_shortest, remedy=remedy)
         return self.n**1.5 / self.a - 1.0 + self.b / self.a * (1.0 + mean_shortest)
 
     def stationary_start(self) -> RoundedExponentialStart:

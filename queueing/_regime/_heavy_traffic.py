@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from atlas import ProductExponential, RankDiffusion
 
-from .._checks import check_integer, check_nonnegative, check_number, check_vector
-from .._distribution import Distribution, Exponential
+from .._checks import check_integer, check_nonnegative, check_number, check_size, check_vector
+from .._distribution import Distribution, Exponential, check_law
 from .._paused import PausedSystem
 from .._policy import JSQ, Marginal, RankBased
 from .._rank_streams import RankStreams
@@ -36,8 +36,11 @@ class HeavyTraffic(Regime):
     service: Distribution
 
     def __post_init__(self) -> None:
-        count = check_integer("num_servers", self.num_servers, minimum=1, remedy="an int >= 1")
-        n = check_integer("n", self.n, minimum=1, remedy="an int >= 1, the rate of each server")
+        count = check_size("num_servers", self.num_servers)
+        remedy = "an int from 1 to 2^53, the rate of each server"
+        n = check_integer("n", self.n, minimum=1, remedy=remedy)
+        if n > 2**53:
+            raise ValueError(f"n is above 2^53; give {remedy}")
         slack = check_number("slack", self.slack, remedy="a finite number, of either sign")
         b = check_nonnegative("b", self.b, remedy="a finite number >= 0, the marginal stream")
         total = count * n - slack * sqrt(n)
@@ -48,6 +51,7 @@ class HeavyTraffic(Regime):
             )
         if not isinstance(self.service, Distribution):
             raise ValueError(f"service is {self.service!r}; give a law such as Exponential()")
+        check_law("service", self.service, remedy="a law of mean 1 and an scv >= 0")
         for name, value in (("num_servers", count), ("n", n), ("slack", slack), ("b", b)):
             object.__setattr__(self, name, value)
         if self.rank_probs is not None:

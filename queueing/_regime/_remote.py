@@ -33,8 +33,10 @@ class Remote(Regime):
         if not isinstance(self.chi, BalancingRule):
             if isinstance(self.chi, type):
                 raise ValueError(f"chi is {self.chi!r}; give {remedy}")
-            if check_nonnegative("chi", self.chi, remedy=remedy) > 1.0:
+            chi = check_nonnegative("chi", self.chi, remedy=remedy)
+            if chi > 1.0:
                 raise ValueError(f"chi is {self.chi!r}; give {remedy}")
+            object.__setattr__(self, "chi", chi)
         check_policy(self.base, self.stations)
 
     @property

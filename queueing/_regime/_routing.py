@@ -164,6 +164,10 @@ def routing(
     """
     capacity = System(service_rates, 0.0).total_service_rate
     slack = check_positive("r", r, remedy="a slack > 0 of the arrival rate, below the capacity")
+    if slack < 1e-150:
+        raise ValueError(
+            f"r is {r}; give at least 1e-150, so that the unit of time 1/r^2 is finite"
+        )
     if slack >= capacity:
         raise ValueError(
             f"r is {r}; give less than the capacity sum mu = {capacity:.6g}, so that jobs arrive"

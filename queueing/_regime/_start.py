@@ -8,11 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from atlas.ensemble import resolve_seed
+from atlas.ensemble import check_memory, resolve_seed
 
 from .._checks import check_integer
 from .._product_geometric import ProductGeometric
 from .._streams import INITIAL_STATE, replica_generator, replica_indices
+
+
+def has_too_many(lengths: np.ndarray) -> bool:
+    """Whether float lengths (..., K) are too long, or too many jobs, to be counted in 64 bits."""
+    return bool(lengths.max() > 2.0**52 or lengths.sum(axis=-1).max() > 2.0**62)
 
 
 class Start(ABC):
@@ -52,6 +57,7 @@ class Start(ABC):
             count = check_integer("num_ranks", num_ranks, minimum=1, remedy=remedy)
             if count > self.num_servers:
                 raise ValueError(f"num_ranks is {count}; give {remedy}")
+        check_memory(8 * len(indices) * count, f"{len(indices)} samples", "draw fewer in a call")
         lengths = np.empty((len(indices), count), dtype=np.int64)
         for row, replica in enumerate(indices):
             generator = replica_generator(root, replica, INITIAL_STATE)
@@ -103,7 +109,14 @@ class RoundedExponentialStart(Start):
     def sample_one(self, generator: np.random.Generator, num_ranks: int) -> np.ndarray:
         """(num_ranks,) int64 ascending."""
         gaps = generator.standard_exponential(num_ranks) / self.rates[:num_ranks]
-        return np.floor(np.cumsum(gaps)).astype(np.int64)
+        ranked = np.cumsum(gaps)
+        lengths = np.floor(ranked)
+        if has_too_many(lengths):
+            raise ValueError(
+                f"initial is a law whose gaps have rates down to {self.rates.min():.6g} per job: "
+                f"{lengths[-1]:.6g} jobs at a server are too many to count; start from lengths"
+            )
+        return lengths.astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)

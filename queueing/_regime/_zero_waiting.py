@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._checks import check_integer, check_number, check_vector
+from .._checks import check_number, check_size, check_vector
 from .._policy import JFSQ, Policy, check_policy
 from .._system import System
 from ._base import Regime, Scaling
@@ -45,8 +45,11 @@ class ZeroWaiting(Regime):
 
     def __post_init__(self) -> None:
         remedy = "a number strictly between 0 and 1"
-        if not 0.0 < check_number("alpha", self.alpha, remedy=remedy) < 1.0:
+        alpha = check_number("alpha", self.alpha, remedy=remedy)
+        if not 0.0 < alpha < 1.0:
             raise ValueError(f"alpha is {self.alpha!r}; give {remedy}")
+        object.__setattr__(self, "alpha", alpha)
+        object.__setattr__(self, "buffer", self.system.buffer)
         check_policy(self.policy, self.system)
 
     @property
@@ -127,7 +130,7 @@ def zero_waiting(
 
     Source: [P2].
     """
-    count = check_integer("num_servers", num_servers, minimum=1, remedy="an int >= 1")
+    count = check_size("num_servers", num_servers)
     return ZeroWaiting(count, alpha, _normalised(service_rates, count), buffer, policy)
 
 
