@@ -1,5 +1,6 @@
 """Results: estimates by name, and files that give back every array, dtype and attribute."""
 
+import errno
 import os
 import re
 import types
@@ -216,6 +217,41 @@ def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
         run(attrs={}).save(path)
     monkeypatch.undo()
     assert os.listdir(tmp_path) == ["run.nc"]
+    assert same(Run.load(path), run())
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="no room can be reserved here")
+def test_a_full_disk_is_an_error_that_leaves_the_old_file(tmp_path, monkeypatch):
+    """Left to itself HDF5 raises late, and ends the process when it is collected."""
+    path = run().save(tmp_path / "run.nc")
+
+    def full(descriptor, offset, size):
+        assert size > 2**20
+        raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(OSError, match="No space left"):
+        run(attrs={}).save(path)
+    monkeypatch.undo()
+    assert os.listdir(tmp_path) == ["run.nc"]
+    assert same(Run.load(path), run())
+
+
+def test_a_single_wrong_bit_is_noticed(tmp_path):
+    """HDF5 alone reads one file in twenty of these as other numbers, and some for ever."""
+    import xarray
+
+    path = run().save(tmp_path / "run.nc")
+    whole = path.read_bytes()
+    with xarray.open_dataset(path, engine="h5netcdf") as seen_by_others:
+        assert set(seen_by_others.data_vars) == set(run().variables)
+    for place in range(0, len(whole) - 50, 97):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << place % 8
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match="the file was damaged"):
+            Run.load(path)
+    path.write_bytes(whole[:-45])
     assert same(Run.load(path), run())
 
 
