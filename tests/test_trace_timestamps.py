@@ -6,7 +6,7 @@
 import numpy as np
 import pytest
 
-from queueing import Trace, from_trace
+from queueing import Empirical, Trace, TraceArrivals, from_trace
 from tests.test_traces import write_parquet
 
 JOBS = np.ones(3)
@@ -100,3 +100,24 @@ def test_columns_of_a_frame_may_be_numbers():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame([[1.0, 2.0], [3.0, 4.0]])
     assert from_trace(frame, columns={"interarrival": "0", "service": "1"}) == Trace([1, 3], [2, 4])
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1.0, 1e150])
+def test_statistics_do_not_depend_on_the_unit(unit):
+    times = np.array([1.0, 2.0, 4.0, 1.0]) * unit
+    trace, plain = Trace(times, times), Trace(times / unit, times / unit)
+    assert trace.interarrival_scv == pytest.approx(plain.interarrival_scv, rel=1e-12)
+    assert trace.interarrival_dispersion(2) == pytest.approx(plain.interarrival_dispersion(2))
+    assert trace.arrival_rate * unit == pytest.approx(plain.arrival_rate, rel=1e-12)
+    assert "scv" in repr(trace)
+
+
+@pytest.mark.parametrize("time", [5e-324, 1e-300, 1e300, 1.7e308])
+def test_times_out_of_the_range_of_rates_are_refused(time):
+    with pytest.raises(ValueError, match=r"interarrivals are up to .* in another unit"):
+        Trace([time, time], [1.0, 1.0])
+    if time < 1e-307:
+        with pytest.raises(ValueError, match=r"interarrivals have the mean .* another unit"):
+            TraceArrivals([time, time])
+        with pytest.raises(ValueError, match=r"values have a mean .* another unit"):
+            Empirical([time, 0.0, 0.0, 0.0])

@@ -22,6 +22,8 @@ def index_of_dispersion(times: np.ndarray, together: int) -> float:
     together = check_integer("together", together, minimum=1, remedy=remedy)
     if together > times.size:
         raise ValueError(f"together is {together}; give {remedy}")
+    # In units near the largest: squares of huge and of tiny times are out of range.
+    times = np.ldexp(times, -int(np.frexp(times.max())[1]))
     mean = float(times.mean())
     # Sums of deviations, so that a large mean costs no digits.
     sums = np.concatenate([[0.0], np.cumsum(times - mean)])

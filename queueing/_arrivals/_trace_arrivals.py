@@ -44,6 +44,11 @@ class TraceArrivals(ArrivalProcess):
         self, interarrivals: ArrayLike, repeat: bool = False, random_start: bool = False
     ) -> None:
         times, mean = scale_to_unit_mean("interarrivals", interarrivals)
+        if not math.isfinite(1.0 / mean):
+            raise ValueError(
+                f"interarrivals have the mean {mean:.6g}, whose rate overflows; give them in "
+                "another unit of time"
+            )
         for name, value in (("repeat", repeat), ("random_start", random_start)):
             if not isinstance(value, bool):
                 raise ValueError(f"{name} is {value!r}; give True or False")

@@ -28,6 +28,8 @@ def scale_to_unit_mean(name: str, values: ArrayLike) -> tuple[np.ndarray, float]
     mean = float(times.mean())
     times /= mean
     times.flags.writeable = False
+    if not 0.0 < mean * largest < np.inf:
+        raise ValueError(f"{name} have a mean out of range; give them in another unit of time")
     return times, mean * largest
 
 

@@ -52,7 +52,10 @@ class GammaLaw:
         """Log density, elementwise; -inf below 0."""
         x = _points(x)
         scaled = self.rate * np.maximum(x, 0.0)
-        log_density = special.xlogy(self.shape - 1.0, scaled) - scaled
+        with np.errstate(invalid="ignore"):
+            log_density = special.xlogy(self.shape - 1.0, scaled) - scaled
+        # Both terms are infinite there, and the second is larger.
+        log_density = np.where(np.isinf(scaled), -np.inf, log_density)
         log_density = log_density + np.log(self.rate) - special.gammaln(self.shape)
         return np.where(x >= 0.0, log_density, -np.inf)
 

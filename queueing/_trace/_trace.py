@@ -44,6 +44,10 @@ class Trace:
             times = check_vector(name, values, remedy=_TIMES)
             if not times.any():
                 raise ValueError(f"{name} are all 0; give {_TIMES}")
+            if not 1e-290 <= times.max() <= 1e290:
+                raise ValueError(
+                    f"{name} are up to {times.max():.6g}, out of range; give them in another unit"
+                )
             set_field(name, times)
         if self.services.size - self.interarrivals.size not in (0, 1):
             raise ValueError(
