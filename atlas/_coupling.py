@@ -74,25 +74,28 @@ class CoarseNoise(eqx.Module):
         num_fine = m * plan.num_steps
         start = jnp.maximum(j * m - m // 2, 0)
         end = jnp.minimum(j * m + m // 2, num_fine)
-        shared = 1 - m % 2
-
-        def increment(i):
-            length = jnp.where((i == 0) | (i == num_fine), 0.5, 1.0).astype(self.fine.dtype)
-            return jnp.sqrt(length) * self.fine.normals(plan.offset + i.astype(jnp.uint32))
 
         def add(i, total):
-            is_shared = shared * ((i == start) & (i > 0) | (i == end) & (i < num_fine))
-            return total + jnp.where(is_shared, 0.5, 1.0).astype(self.fine.dtype) * increment(i)
+            at_end = (i == 0) | (i == num_fine)
+            increment = self.fine.normals(plan.offset + i.astype(jnp.uint32))
+            scaled = jnp.where(at_end, jnp.sqrt(0.5), 1.0).astype(self.fine.dtype) * increment
+            if m % 2 == 1:
+                return total + scaled
+            # The first one gives its second half, the last one its first.
+            is_divided = ((i == start) | (i == end)) & ~at_end
+            return lax.cond(
+                is_divided,
+                lambda: (
+                    total + (increment + jnp.where(i == start, 1, -1) * self._bridge(plan, i)) / 2
+                ),
+                lambda: total + scaled,
+            )
 
-        zero = jnp.zeros_like(self.fine.normals(0))
-        total = lax.fori_loop(start, end + 1, add, zero)
-        if shared:
-            total = total + self._second_half(plan, start) * (start > 0)
-            total = total - self._second_half(plan, end) * (end < num_fine)
+        # A loop, so that the sum is stored: else each of its readers would draw it again.
+        total = lax.fori_loop(start, end + 1, add, jnp.zeros_like(self.fine.normals(0)))
         length = jnp.where((j == 0) | (j == plan.num_steps), m / 2, m).astype(self.fine.dtype)
         return total / jnp.sqrt(length)
 
-    def _second_half(self, plan, i):
-        # The half of a unit increment g after its middle is g / 2 + xi / 2.
-        index = plan.offset + i.astype(jnp.uint32)
-        return self.fine.normals(index, STREAM_MIDPOINT) / 2
+    def _bridge(self, plan, i):
+        # A unit increment g is g / 2 + xi / 2 after its middle, and g / 2 - xi / 2 before.
+        return self.fine.normals(plan.offset + i.astype(jnp.uint32), STREAM_MIDPOINT)

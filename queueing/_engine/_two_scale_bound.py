@@ -9,8 +9,9 @@ is x standard deviations.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from math import exp, log, sqrt
 
+import numba
 import numpy as np
 
 from ._leap_interval import GROUP, LeapLaw
@@ -48,7 +49,7 @@ class Distances:
         """The servers in classes below `first`, and those at or below the level, ascending."""
         return self.servers[self.beyond < first * self.width]
 
-    @cached_property
+    @property
     def depths(self) -> np.ndarray:
         """(NUM_CLASSES + 1,) the least distance in each class."""
         return np.arange(NUM_CLASSES + 1) * self.width + 1
@@ -68,42 +69,56 @@ def measure_distances(
     Cost: O(K / GROUP), plus about 10 ns for each queue in a group that is not beyond all classes.
     """
     width = 1 << max(0, int(np.floor(np.log2(max(deviation / _PER_DEVIATION, 1.0)))))
-    groups = np.flatnonzero(minima <= level + NUM_CLASSES * width)
-    servers = (groups[:, None] * GROUP + np.arange(GROUP)).ravel()
-    if servers.size > 0 and servers[-1] >= lengths.size:
-        servers = servers[: np.searchsorted(servers, lengths.size)]
-    beyond = lengths[servers] - (level + 1)
+    return Distances(level, width, *_measure(lengths, minima, bounds, level, width))
+
+
+@numba.njit(nogil=True)
+def _measure(lengths, minima, bounds, level, width):
+    """`servers`, `beyond` and `counts` of `Distances`."""
+    size, limit = lengths.size, level + NUM_CLASSES * width
+    most = np.count_nonzero(minima <= limit) * GROUP
+    servers, beyond = np.empty(most, np.int64), np.empty(most, np.int64)
     counts = np.zeros((bounds.size - 1, NUM_CLASSES + 1), np.int64)
-    ends = np.searchsorted(servers, bounds)
+    # All are beyond until they are seen.
     for c in range(bounds.size - 1):
-        part = beyond[ends[c] : ends[c + 1]]
-        is_low = part < 0
-        classes = np.minimum(part[~is_low] // width, NUM_CLASSES)
-        counts[c] = np.bincount(classes, minlength=NUM_CLASSES + 1)
-        counts[c, NUM_CLASSES] += bounds[c + 1] - bounds[c] - part.size
-    return Distances(level, width, servers, beyond, counts)
+        counts[c, NUM_CLASSES] = bounds[c + 1] - bounds[c]
+    found, c = 0, 0
+    for group in range(minima.size):
+        if minima[group] > limit:
+            continue
+        for i in range(group * GROUP, min((group + 1) * GROUP, size)):
+            while i >= bounds[c + 1]:
+                c += 1
+            above = lengths[i] - (level + 1)
+            servers[found], beyond[found] = i, above
+            found += 1
+            counts[c, NUM_CLASSES] -= 1
+            if above >= 0:
+                counts[c, min(above // width, NUM_CLASSES)] += 1
+    return servers[:found], beyond[:found], counts
 
 
-def depth_tail_bound(depths: np.ndarray, up: float, down: float) -> np.ndarray:
-    """Bounds of P(the walk U - D goes down by d or more), by Doob's inequality.
+@numba.njit(nogil=True)
+def depth_tail_bound(depth, up, down):
+    """A bound of P(the walk U - D goes down by d or more), by Doob's inequality.
 
         P(m >= d) <= exp(-theta d + down (e^theta - 1) + up (e^-theta - 1)) ,
 
     for the best theta >= max(0, log(up / down)), where the mean of the martingale does not fall.
 
     Arguments:
-        depths: d, any shape; 1 where d <= 0.
+        depth: d; the bound is 1 where d <= 0.
         up, down: means of the two independent Poisson counts over the interval.
     Source: our derivation, after Chernoff.
     """
-    depths = np.asarray(depths, np.float64)
+    if depth <= 0:
+        return 1.0
     if down <= 0.0:
-        return np.where(depths <= 0.0, 1.0, 0.0)
-    x = (depths + np.sqrt(depths * depths + 4.0 * up * down)) / (2.0 * down)
-    x = np.maximum(x, max(1.0, up / down))
-    exponents = -depths * np.log(x) + down * (x - 1.0) + up * (1.0 / x - 1.0)
-    bounds = np.minimum(1.0, np.exp(np.minimum(exponents, 0.0)) * _SLACK)
-    return np.where(depths <= 0.0, 1.0, bounds)
+        return 0.0
+    d = float(depth)
+    x = max((d + sqrt(d * d + 4.0 * up * down)) / (2.0 * down), 1.0, up / down)
+    exponent = -d * log(x) + down * (x - 1.0) + up * (1.0 / x - 1.0)
+    return min(1.0, exp(min(exponent, 0.0)) * _SLACK)
 
 
 def depth_tail(depths: np.ndarray, law: LeapLaw, weights: np.ndarray, up: float, down: float):
@@ -120,17 +135,28 @@ def depth_tail(depths: np.ndarray, law: LeapLaw, weights: np.ndarray, up: float,
         up, down: its means.
     Source: our derivation, by the reflection principle.
     """
-    count = law.count
-    upward = np.concatenate(([0.0], np.cumsum(weights[:count])))
-    downward = np.concatenate(([0.0], np.cumsum(weights[:count][::-1])))
-    num_below = np.clip(1 - depths - law.low, 0, count)
-    num_above = np.clip(law.low + count - 1 - depths, 0, count)
-    beyond_below = depth_tail_bound(np.array(1 - law.low), up, down)
-    beyond_above = depth_tail_bound(np.array(law.low + count), down, up)
-    below = upward[num_below] / upward[-1] + beyond_below
-    above = downward[num_above] / downward[-1] + beyond_above
-    exact = below + np.exp(np.minimum(depths * law.log_ratio, 700.0)) * above
-    return np.minimum(exact * _SLACK, depth_tail_bound(depths, up, down))
+    return _depth_tail(depths, weights[: law.count], law.low, law.log_ratio, up, down)
+
+
+@numba.njit(nogil=True)
+def _depth_tail(depths, weights, low, log_ratio, up, down):
+    count = weights.size
+    upward, downward = np.zeros(count + 1), np.zeros(count + 1)
+    for i in range(count):
+        upward[i + 1] = upward[i] + weights[i]
+        downward[i + 1] = downward[i] + weights[count - 1 - i]
+    beyond_below = depth_tail_bound(1 - low, up, down)
+    beyond_above = depth_tail_bound(low + count, down, up)
+    tails = np.empty(depths.size)
+    for j in range(depths.size):
+        depth = depths[j]
+        num_below = min(max(1 - depth - low, 0), count)
+        num_above = min(max(low + count - 1 - depth, 0), count)
+        below = upward[num_below] / upward[count] + beyond_below
+        above = downward[num_above] / downward[count] + beyond_above
+        exact = below + exp(min(depth * log_ratio, 700.0)) * above
+        tails[j] = min(exact * _SLACK, depth_tail_bound(depth, up, down))
+    return tails
 
 
 def first_far_class(distances: Distances, ups: np.ndarray, downs: np.ndarray, budget: float) -> int:
@@ -142,9 +168,16 @@ def first_far_class(distances: Distances, ups: np.ndarray, downs: np.ndarray, bu
     Arguments:
         ups, downs: (C,) means over the interval, by class of servers.
     """
-    expected = np.zeros(NUM_CLASSES + 1)
-    for counts, up, down in zip(distances.counts, ups, downs, strict=True):
-        expected += counts * depth_tail_bound(distances.depths, up, down)
-    total = np.cumsum(expected[::-1])[::-1]
-    within = np.flatnonzero(total > budget)
-    return int(within[-1]) + 1 if within.size > 0 else 0
+    return int(_first_far_class(distances.counts, distances.width, ups, downs, budget))
+
+
+@numba.njit(nogil=True)
+def _first_far_class(counts, width, ups, downs, budget):
+    expected = 0.0
+    for j in range(NUM_CLASSES, -1, -1):
+        for c in range(counts.shape[0]):
+            if counts[c, j] > 0:
+                expected += counts[c, j] * depth_tail_bound(j * width + 1, ups[c], downs[c])
+        if expected > budget:
+            return j + 1
+    return 0

@@ -59,25 +59,23 @@ class Blocks:
 
     def put_back(self, servers: np.ndarray, lengths: np.ndarray) -> None:
         """Set the lengths of some servers, ascending."""
-        self.lengths[servers] = lengths
-        groups = np.unique(servers // GROUP)
-        members = np.minimum(groups[:, None] * GROUP + np.arange(GROUP), self.lengths.size - 1)
-        self.minima[groups] = self.lengths[members].min(axis=1)
+        _put_back(self.lengths, self.minima, servers, lengths)
 
     def leap(self, start: int, stop: int, law: LeapLaw) -> None:
         """Advance the servers start ... stop - 1 by the law that the tables hold."""
         first, last = start // SERVERS_PER_BLOCK, -(-stop // SERVERS_PER_BLOCK)
-        shares = np.linspace(first, last, min(len(self._scratch), last - first) + 1).astype(int)
+        num_shares = max(1, min(len(self._scratch), last - first))
+        ends = [first + (last - first) * k // num_shares for k in range(num_shares + 1)]
         pending = []
-        for k in range(1, shares.size - 1):
+        for k in range(1, num_shares):
             assert self._pool is not None
-            pending.append(self._pool.submit(self._leap, k, shares, start, stop, law))
-        self._leap(0, shares, start, stop, law)
+            pending.append(self._pool.submit(self._leap, k, ends, start, stop, law))
+        self._leap(0, ends, start, stop, law)
         for each in pending:
             each.result()
 
-    def _leap(self, k: int, shares: np.ndarray, start: int, stop: int, law: LeapLaw) -> None:
-        first, last = int(shares[k]), int(shares[k + 1])
+    def _leap(self, k: int, ends: list[int], start: int, stop: int, law: LeapLaw) -> None:
+        first, last = ends[k], ends[k + 1]
         _leap_blocks(
             self.lengths,
             self.minima,
@@ -110,6 +108,17 @@ def _make_scratch(num_servers: int) -> LeapScratch:
         np.empty(size, np.int64),
         np.empty(0, np.int64),
     )
+
+
+@numba.njit(nogil=True)
+def _put_back(all_lengths, minima, servers, lengths):
+    all_lengths[servers] = lengths
+    done = -1
+    for server in servers:
+        group = server // GROUP
+        if group > done:
+            done = group
+            minima[group] = all_lengths[group * GROUP : (group + 1) * GROUP].min()
 
 
 @numba.njit(nogil=True)
