@@ -230,7 +230,7 @@ def test_models_without_delay_are_for_other_schemes():
 def test_a_path_that_is_not_finite_names_replica_and_step():
     huge = atlas.DelayDiffusion([0.5, -0.5], [1, 1], 1.0, floor=False, name_drifts=[3e38, 0])
     with pytest.raises(atlas.SimulationError, match=r"replica 0 has a position .* after step"):
-        run(huge, horizon=9.0)
+        run(huge, horizon=9.0, dtype="float32")
 
 
 def spread(pull, step, *, seed=0, delay=1.0, noise_step=None, replicas=8192, horizon=60):
