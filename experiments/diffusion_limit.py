@@ -58,7 +58,7 @@ class Settings:
     """Particles of the diffusion, the highest with the mean push of those left out."""
     step: float = 0.005
     """Step of the diffusion's scheme; a coupled run at twice the step measures the bias."""
-    replicas: int = 28_000
+    replicas: int = 16_000
     """Replicas of the queues at each size but the largest."""
     largest_replicas: int = 28_000
     """Replicas of the queues at the largest size."""
