@@ -43,7 +43,7 @@ class Settings:
     """How many of the lowest ranks are looked at."""
     horizon: float = 3.0
     """Time from the product law to the last look at the large systems."""
-    replicas: int = 2**18
+    replicas: int = 3 * 2**16
     """Independent replicas of the large systems."""
     small_n: tuple[int, ...] = (4, 8, 16)
     """Small sizes, each twice the former, at which the exact identities are tried."""
@@ -54,7 +54,7 @@ class Settings:
     """Replicas of each long run at small n."""
     jsq_n: tuple[int, ...] = (64, 256, 1024)
     """Sizes of full JSQ, each four times the former."""
-    jsq_events: float = 4e8
+    jsq_events: float = 8e8
     """Events of each run of full JSQ, all replicas together."""
 
     def __post_init__(self) -> None:
