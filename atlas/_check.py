@@ -86,23 +86,31 @@ def check_shape(name: str, shape) -> tuple[int, ...]:
 
 def check_gaps(gaps, num_gaps: int) -> np.ndarray:
     """Numbers that broadcast against the gaps along the last axis, as float64."""
+    return _check_broadcast("gaps", gaps, num_gaps, "gaps")
+
+
+def check_all_gaps(gaps, num_gaps: int) -> np.ndarray:
+    """Vectors of all gaps along the last axis, as float64."""
     array = check_array("gaps", gaps)
-    if array.ndim and array.shape[-1] not in (1, num_gaps):
-        raise ValueError(
-            f"gaps has shape {array.shape}; its last axis must hold 1 or {num_gaps} gaps."
-        )
+    if array.ndim == 0 or array.shape[-1] != num_gaps:
+        raise ValueError(f"gaps has shape {array.shape}; its last axis must hold {num_gaps} gaps.")
     return array
 
 
 def check_probs(prob, num_gaps: int) -> np.ndarray:
     """Probabilities that broadcast against the gaps along the last axis, as float64."""
-    array = check_array("prob", prob)
-    if array.ndim and array.shape[-1] not in (1, num_gaps):
-        raise ValueError(
-            f"prob has shape {array.shape}; its last axis must hold 1 or {num_gaps} of them."
-        )
+    array = _check_broadcast("prob", prob, num_gaps, "of them")
     if not np.all((array >= 0) & (array <= 1)):
         raise ValueError(f"prob = {prob} must lie in [0, 1].")
+    return array
+
+
+def _check_broadcast(name: str, values, num_gaps: int, what: str) -> np.ndarray:
+    array = check_array(name, values)
+    if array.ndim and array.shape[-1] not in (1, num_gaps):
+        raise ValueError(
+            f"{name} has shape {array.shape}; its last axis must hold 1 or {num_gaps} {what}."
+        )
     return array
 
 

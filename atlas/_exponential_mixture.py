@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
-from ._check import check_array, check_gaps, check_probs, check_shape
+from ._check import check_all_gaps, check_gaps, check_probs, check_shape
 from ._gap_process import GapProcess
 from ._model import RankDiffusion
 from ._start import check_draws, exponentials
@@ -70,11 +70,7 @@ class ExponentialMixture:
 
         `gaps` has the shape (..., gap), the result (...). Cost: linear in the orders.
         """
-        gaps = check_array("gaps", gaps)
-        if gaps.ndim == 0 or gaps.shape[-1] != self.num_gaps:
-            raise ValueError(
-                f"gaps has shape {gaps.shape}; its last axis must hold {self.num_gaps} gaps."
-            )
+        gaps = check_all_gaps(gaps, self.num_gaps)
         constants = np.log(self.order_probs) + np.sum(np.log(self.rates), axis=1)
         log_density = logsumexp(constants - gaps @ self.rates.T, axis=-1)
         return np.where(np.any(gaps < 0, axis=-1), -np.inf, log_density)

@@ -6,7 +6,7 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._check import check_array, check_gaps, check_probs, check_shape, check_vector
+from ._check import check_all_gaps, check_gaps, check_probs, check_shape, check_vector
 from ._exponential_mixture import ExponentialMixture, mixture_over_orders
 from ._gap_process import GapProcess
 from ._model import RankDiffusion
@@ -63,11 +63,7 @@ class ProductExponential:
 
         `gaps` has the shape (..., gap), the result (...).
         """
-        gaps = check_array("gaps", gaps)
-        if gaps.ndim == 0 or gaps.shape[-1] != self.num_gaps:
-            raise ValueError(
-                f"gaps has shape {gaps.shape}; its last axis must hold {self.num_gaps} gaps."
-            )
+        gaps = check_all_gaps(gaps, self.num_gaps)
         log_density = np.sum(np.log(self.rates) - self.rates * gaps, axis=-1)
         return np.where(np.any(gaps < 0, axis=-1), -np.inf, log_density)
 

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._check import check_array, check_count, check_vector
+from ._check import check_all_gaps, check_count, check_vector
 from ._gap_process import GapProcess
 from ._model import RankDiffusion
 
@@ -47,11 +47,7 @@ class StationaryDensity:
 
         A polynomial factor may fall below 0 by as much as the error.
         """
-        gaps = check_array("gaps", gaps)
-        if gaps.ndim == 0 or gaps.shape[-1] != self.num_gaps:
-            raise ValueError(
-                f"gaps has shape {gaps.shape}; its last axis must hold {self.num_gaps} gaps."
-            )
+        gaps = check_all_gaps(gaps, self.num_gaps)
         flat = gaps.reshape(-1, self.num_gaps)
         reference = np.prod(self.rates) * np.exp(-np.maximum(flat, 0) @ self.rates)
         values = np.where(np.all(flat >= 0, axis=1), self._ratio(flat) * reference, 0.0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from .._engine._xoshiro import NUM_LANES, UNIT, fill_words
+from .._engine._xoshiro import NUM_LANES, UNIT, fill_words, valid_states
 from ._law_checks import check_generator
 from ._stream import BLOCK, BlockStream
 
@@ -41,9 +41,7 @@ class ExponentialStream(BlockStream):
     ) -> None:
         super().__init__()
         words = check_generator(generator).integers(0, 2**64, (4, NUM_LANES), dtype=np.uint64)
-        # The state of four zeros is the one that xoshiro must not have.
-        words[0, ~words.any(axis=0)] = 1
-        self._lanes = words
+        self._lanes = valid_states(words)
         self._num_phases, self._scales = num_phases, (scale, rare_scale)
         self._rare = rare
         self._words = np.empty((num_phases + (rare > 0.0)) * BLOCK, np.uint64)

@@ -18,7 +18,7 @@ from ._leap_interval import (
 )
 from ._packed_alias import make_packed_alias
 from ._poisson_tables import window_bound
-from ._xoshiro import BLOCK, NUM_LANES, RandomBank
+from ._xoshiro import BLOCK, NUM_LANES, RandomBank, valid_states
 
 # Each block has random numbers of its own, so that they are the same for any number of threads.
 SERVERS_PER_BLOCK = 1 << 14
@@ -95,8 +95,7 @@ def _seed_blocks(sequence: np.random.SeedSequence, count: int) -> tuple[np.ndarr
     """States of one bank of generators per block: (count, 4, NUM_LANES) and (count, 4)."""
     words = sequence.generate_state(4 * (NUM_LANES + 1) * count, np.uint64)
     words = words.reshape(count, 4, NUM_LANES + 1)
-    # The state of four zeros is the one that xoshiro must not have.
-    words[:, 0][~words.any(axis=1)] = 1
+    valid_states(np.moveaxis(words, 1, 0))
     return np.ascontiguousarray(words[..., :-1]), np.ascontiguousarray(words[..., -1])
 
 

@@ -33,11 +33,16 @@ class RandomBank(NamedTuple):
     side: np.ndarray
 
 
+def valid_states(words: np.ndarray) -> np.ndarray:
+    """The words (4, ...) as states, in place: four zeros are the one that xoshiro must not have."""
+    words[0][~words.any(axis=0)] = 1
+    return words
+
+
 def make_bank(sequence: np.random.SeedSequence) -> RandomBank:
     """A bank seeded from `sequence`, which must belong to one replica only."""
-    words = sequence.generate_state(4 * (NUM_LANES + 1), np.uint64).reshape(4, NUM_LANES + 1)
-    # The state of four zeros is the one that xoshiro must not have.
-    words[0, ~words.any(axis=0)] = 1
+    words = sequence.generate_state(4 * (NUM_LANES + 1), np.uint64)
+    words = valid_states(words.reshape(4, NUM_LANES + 1))
     return RandomBank(np.ascontiguousarray(words[:, :-1]), np.ascontiguousarray(words[:, -1]))
 
 
