@@ -12,11 +12,12 @@ from atlas import ProductExponential
 from atlas.ensemble import Seed
 
 from ._checks import check_array
+from ._engine._replica_seeds import replica_generators
 from ._paused import PausedSystem
 from ._product_geometric import ProductGeometric
 from ._regime import EmptyStart, GeometricGapsStart, RoundedExponentialStart, Start
 from ._regime._start import has_too_many
-from ._streams import INITIAL_STATE, replica_generator
+from ._streams import INITIAL_STATE
 from ._subject import Subject
 
 
@@ -44,16 +45,21 @@ class Initial:
             return self.description
         return sha256(self.lengths.tobytes()).hexdigest()
 
-    def draw(self, seed: Seed, replica: int) -> np.ndarray:
-        """(K,) int64 of one replica, the same in whatever batch it runs."""
+    def draw(self, seed: Seed, replicas: range) -> np.ndarray:
+        """(R, K) int64, a row for each replica, the same in whatever batch it runs."""
         if self.lengths is not None:
-            shared = self.lengths.ndim == 1
-            return self.lengths if shared else self.lengths[self.indices.index(replica)]
+            if self.lengths.ndim == 1:
+                return np.tile(self.lengths, (len(replicas), 1))
+            first = self.indices.index(replicas[0])
+            return self.lengths[first : first + len(replicas)].copy()
         assert self.law is not None
-        generator = replica_generator(seed, replica, INITIAL_STATE)
-        lengths = self.law.sample_one(generator, self.law.num_servers)
+        generators = list(replica_generators(seed, replicas, INITIAL_STATE))
+        lengths = self.law.sample_rows(generators, self.law.num_servers)
         # Ranks say nothing about names: every server is as likely the shortest as any other.
-        return lengths if self.keeps_order else generator.permutation(lengths)
+        if not self.keeps_order:
+            for row, generator in zip(lengths, generators, strict=True):
+                generator.shuffle(row)
+        return lengths
 
 
 def resolve_initial(initial: Any, subject: Subject, indices: range) -> Initial:

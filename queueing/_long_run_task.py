@@ -85,7 +85,7 @@ class LongRunTask:
         return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
 
     def _replica(self, replica: int) -> dict[str, np.ndarray]:
-        lengths = self.initial.draw(self.seed, replica)
+        lengths = self.initial.draw(self.seed, range(replica, replica + 1))[0]
         run = self._start(lengths, self.seed.sequence(replica))
         if self.warmup > 0.0:
             run.advance(self.warmup)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,8 @@ from numpy.typing import ArrayLike
 from atlas.ensemble import check_memory, resolve_seed
 
 from ._checks import check_array, check_integer, check_vector
-from ._streams import LAW_SAMPLE, replica_generator, replica_indices
+from ._engine._replica_seeds import replica_generators
+from ._streams import LAW_SAMPLE, replica_indices, standard_exponentials
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -97,17 +99,22 @@ class ProductGeometric:
         count = self._checked_count(num_coordinates)
         check_memory(8 * len(indices) * count, f"{len(indices)} samples", "draw fewer in a call")
         samples = np.empty((len(indices), count), dtype=np.int64)
-        for row, replica in enumerate(indices):
-            samples[row] = self.sample_one(replica_generator(root, replica, LAW_SAMPLE), count)
+        for row, generator in enumerate(replica_generators(root, indices, LAW_SAMPLE)):
+            samples[row] = self.sample_rows([generator], count)[0]
         return samples
 
-    def sample_one(self, generator: np.random.Generator, num_coordinates: int) -> np.ndarray:
-        """One sample of the first coordinates as int64, by inversion: floor(E / -log rho_k)."""
+    def sample_rows(
+        self, generators: Sequence[np.random.Generator], num_coordinates: int
+    ) -> np.ndarray:
+        """The first coordinates of one sample by each generator, (R, num_coordinates) int64.
+
+        By inversion: floor(E / -log rho_k).
+        """
         ratios = self.ratios[:num_coordinates]
-        exponentials = generator.standard_exponential(num_coordinates)
         decay = np.full(num_coordinates, np.inf)
         np.log(ratios, out=decay, where=ratios > 0.0)
-        return np.floor(exponentials / np.abs(decay)).astype(np.int64)
+        rows = standard_exponentials(generators, num_coordinates)
+        return np.floor(rows / np.abs(decay)).astype(np.int64)
 
     def _checked_count(self, num_coordinates: int | None) -> int:
         if num_coordinates is None:

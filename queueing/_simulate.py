@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from atlas import check_times
-from atlas.ensemble import Seed, Variable, check_memory
+from atlas.ensemble import Seed, Variable, check_memory, plan_chunks
 
 from ._checks import check_integer
-from ._engine import BatchedEngine, Engine, ServerClasses, choose_engine
+from ._engine import Batch, BatchedEngine, Engine, choose_engine
 from ._ensemble import (
     MAX_CHUNKS,
     check_num_ranks,
@@ -26,8 +26,9 @@ from ._ensemble import (
 )
 from ._event_budget import bounded
 from ._initial import Initial, resolve_initial
-from ._observables import CLASS_STATES, STATE_DIMS, StateFunction, check_observe
+from ._observables import CLASS_STATES, STATE_DIMS, check_observe
 from ._results import Snapshots
+from ._state_view import StateTable, StateView
 from ._subject import Subject, resolve_subject
 from ._violation import (
     DEFAULT_BUDGET,
@@ -38,6 +39,9 @@ from ._violation import (
 )
 
 DEFAULT_LEVELS = 32
+# Replicas are simulated in blocks of at most so many, and of so many lengths at all times.
+_BLOCK_REPLICAS = 1 << 10
+_BLOCK_LENGTHS = 1 << 19
 
 
 def simulate(
@@ -132,11 +136,13 @@ def simulate(
         times=saved,
         initial=resolve_initial(initial, subject, ensemble.indices),
         seed=ensemble.seed,
-        num_ranks=check_num_ranks(num_ranks, subject.num_servers),
-        keeps_servers=num_ranks is None and named,
-        num_levels=levels,
-        classes=speed_classes(by_class, subject, levels, sees=named),
-        observe=check_observe(observe),
+        view=StateView(
+            num_ranks=check_num_ranks(num_ranks, subject.num_servers),
+            keeps_servers=num_ranks is None and named,
+            num_levels=levels,
+            classes=speed_classes(by_class, subject, levels, sees=named),
+            observe=check_observe(observe),
+        ),
     )
     task.check_memory(len(ensemble.indices))
     if isinstance(chosen, BatchedEngine):
@@ -164,11 +170,7 @@ class SnapshotTask:
     times: np.ndarray
     initial: Initial
     seed: Seed
-    num_ranks: int
-    keeps_servers: bool
-    num_levels: int
-    classes: ServerClasses | None
-    observe: dict[str, StateFunction]
+    view: StateView
 
     @property
     def engine(self) -> str:
@@ -180,66 +182,33 @@ class SnapshotTask:
         self._start  # noqa: B018  (a cached property)
 
     @cached_property
-    def _start(self) -> Callable[..., Any]:
-        return self.runner.prepare(self.subject, None)
+    def _start(self) -> Callable[..., Batch]:
+        return self.runner.prepare_batch(self.subject)
 
     def __call__(self, chunk: range) -> dict[str, np.ndarray]:
+        blocks = [self._block(replicas) for replicas in self._blocks(chunk)]
+        return {name: np.concatenate([each[name] for each in blocks]) for name in blocks[0]}
+
+    def _blocks(self, chunk: range) -> list[range]:
+        """Parts of a chunk whose states fit into a cache, more or less."""
         if isinstance(self.runner, BatchedEngine):
-            return self._together(chunk)
-        rows = [self._replica(replica) for replica in chunk]
-        return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+            return [chunk]
+        most = _BLOCK_LENGTHS // (self.times.size * self.subject.num_servers)
+        return plan_chunks(chunk, min(max(1, most), _BLOCK_REPLICAS))
 
-    def _together(self, chunk: range) -> dict[str, np.ndarray]:
-        """The whole chunk on an engine that advances it as one batch."""
-        lengths = np.stack([self.initial.draw(self.seed, replica) for replica in chunk])
-        batch = self._start(lengths, self.seed, chunk)
-        saved = []
-        for duration in np.diff(self.times, prepend=0.0):
-            if duration > 0.0:
-                batch.advance(float(duration))
-            rows = [self._observe(row) for row in batch.lengths()]
-            saved.append({name: np.stack([row[name] for row in rows]) for name in rows[0]})
-        return {name: np.stack([row[name] for row in saved], axis=1) for name in saved[0]}
-
-    def _replica(self, replica: int) -> dict[str, np.ndarray]:
-        lengths = self.initial.draw(self.seed, replica)
-        run = self._start(lengths, self.seed.sequence(replica))
-        saved = []
-        for duration in np.diff(self.times, prepend=0.0):
-            if duration > 0.0:
-                run.advance(float(duration))
-            saved.append(self._observe(run.lengths()))
-        arrays = {name: np.stack([row[name] for row in saved]) for name in saved[0]}
-        bound = run.violation_bound()
-        return arrays if bound is None else {**arrays, VIOLATION_BOUND: np.asarray(bound)}
-
-    def _observe(self, lengths: np.ndarray) -> dict[str, Any]:
-        ranked = self._ranked(lengths)
-        levels = np.arange(1, self.num_levels + 1)
-        shorter = np.searchsorted(ranked, levels)
-        values = {
-            "lengths_ranked": ranked[: self.num_ranks],
-            "total": lengths.sum(),
-            "imbalance": lengths.max() - ranked[0],
-            "idle_servers": np.searchsorted(ranked, 1),
-            "occupancy": 1.0 - shorter / lengths.size,
+    def _block(self, replicas: range) -> dict[str, np.ndarray]:
+        lengths = self.initial.draw(self.seed, replicas)
+        batch = self._start(lengths, self.seed, replicas)
+        table = StateTable(self.view, len(replicas) * self.times.size)
+        for rows, states in batch.states(np.diff(self.times, prepend=0.0)):
+            table.put(rows, states)
+        shape = (len(replicas), self.times.size)
+        arrays = {
+            name: column.reshape(*shape, *column.shape[1:])
+            for name, column in table.columns.items()
         }
-        if self.keeps_servers:
-            values["lengths"] = lengths
-        if self.classes is not None:
-            values.update(self.classes.means(self.classes.reached(lengths)))
-        if ranked.size > 1:
-            values["prob_tie"] = np.float64(ranked[0] == ranked[1])
-        values.update({name: function.value(ranked) for name, function in self.observe.items()})
-        return values
-
-    def _ranked(self, lengths: np.ndarray) -> np.ndarray:
-        """Ascending lengths; of many queues only the lowest, if these show all that is kept."""
-        count = max(self.num_ranks, 2)
-        if self.observe or 4 * count > lengths.size:
-            return np.sort(lengths)
-        lowest = np.sort(np.partition(lengths, count - 1)[:count])
-        return lowest if lowest[-1] > self.num_levels else np.sort(lengths)
+        bounds = batch.violation_bounds()
+        return arrays if bounds is None else {**arrays, VIOLATION_BOUND: bounds}
 
     def describe(self) -> dict[str, Any]:
         """Attributes of the result that this task determines."""
@@ -247,19 +216,19 @@ class SnapshotTask:
         return {
             "engine": self.engine,
             "initial": self.initial.description,
-            "num_ranks": self.num_ranks,
-            "num_levels": self.num_levels,
-            "by_class": self.classes is not None,
-            "observe": sorted(self.observe),
+            "num_ranks": self.view.num_ranks,
+            "num_levels": self.view.num_levels,
+            "by_class": self.view.classes is not None,
+            "observe": sorted(self.view.observe),
             "length_scale": float("nan") if scaling is None else float(scaling.length),
         }
 
     def check_memory(self, num_replicas: int) -> None:
         """Refuse a result that does not fit."""
-        numbers = 3 * self.num_ranks + self.num_levels + 8
-        numbers += self.subject.num_servers if self.keeps_servers else 0
-        if self.classes is not None:
-            numbers += self.classes.rates.size * (self.num_levels + 2)
+        numbers = 3 * self.view.num_ranks + self.view.num_levels + 8
+        numbers += self.subject.num_servers if self.view.keeps_servers else 0
+        if self.view.classes is not None:
+            numbers += self.view.classes.rates.size * (self.view.num_levels + 2)
         check_memory(
             16 * numbers * num_replicas * self.times.size,
             f"{num_replicas} replicas at {self.times.size} times",
@@ -278,7 +247,7 @@ class SnapshotTask:
                 arrays["scaled_gaps"] = arrays["gaps"] / self.subject.scaling.length
             else:
                 unavailable["scaled_gaps"] = "it needs a regime's unit of length; read gaps"
-            if not self.keeps_servers:
+            if not self.view.keeps_servers:
                 unavailable["lengths"] = (
                     "only ranks are kept, because of num_ranks or because the engine knows no more"
                 )
@@ -286,17 +255,17 @@ class SnapshotTask:
                 name: Variable(("time", "replica", *self._dims(name, values.ndim - 2)), values)
                 for name, values in arrays.items()
             }
-            if self.classes is None:
+            if self.view.classes is None:
                 unavailable.update(dict.fromkeys(CLASS_STATES, "it needs by_class=True"))
             coordinates = {"time": self.times, "replica": np.array(indices)}
-            if self.classes is not None:
-                coordinates["speed_class"] = self.classes.rates
+            if self.view.classes is not None:
+                coordinates["speed_class"] = self.view.classes.rates
             known = {"result": "successful", **attrs, **verdict, "unavailable": unavailable}
             return Snapshots({**variables, **bounds}, known, coordinates)
 
         return make
 
     def _dims(self, name: str, ndim: int) -> tuple[str, ...]:
-        if name in self.observe:
+        if name in self.view.observe:
             return tuple(f"{name}_{axis}" for axis in range(ndim))
         return STATE_DIMS[name]

@@ -1,10 +1,10 @@
-"""Random streams that belong to a replica, not to a batch."""
+"""Which replicas there are, and what each draws random numbers for besides its run."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
 
-from atlas.ensemble import Seed
+import numpy as np
 
 from ._checks import check_integer
 
@@ -32,9 +32,9 @@ def replica_indices(replicas: int | range) -> range:
     return range(count)
 
 
-def replica_generator(seed: Seed, replica: int, purpose: int) -> np.random.Generator:
-    """The generator of one replica for one purpose, the same in whatever batch the replica runs.
-
-    A PCG64 seeded by the SeedSequence of `seed` with spawn key (replica, purpose).
-    """
-    return np.random.Generator(np.random.PCG64(seed.sequence(replica, purpose)))
+def standard_exponentials(generators: Sequence[np.random.Generator], count: int) -> np.ndarray:
+    """(R, count) exponentials of mean 1, a row from each generator."""
+    rows = np.empty((len(generators), count))
+    for row, generator in zip(rows, generators, strict=True):
+        generator.standard_exponential(out=row)
+    return rows

@@ -17,6 +17,7 @@ from queueing._engine._two_scale_bound import (
     depth_tail_bound,
     first_far_class,
     measure_distances,
+    servers_within,
 )
 from queueing._subject import resolve_subject
 
@@ -93,7 +94,7 @@ def test_the_near_set_is_as_small_as_the_budget_allows():
     num_low = np.count_nonzero(lengths <= 100)
     assert distances.counts.sum() == 1000 - num_low
     first = first_far_class(distances, means, means, 1e-6)
-    near = distances.within(first)
+    near = servers_within(distances, first)
     np.testing.assert_array_equal(near, np.flatnonzero(lengths <= 100 + first * distances.width))
 
     def expected(limit):

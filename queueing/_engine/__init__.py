@@ -1,5 +1,6 @@
 """Engines: ways to simulate queues that are exact in law."""
 
+from ._base import Batch as Batch
 from ._base import Engine as Engine
 from ._base import Run as Run
 from ._base import Window as Window

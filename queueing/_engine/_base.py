@@ -1,16 +1,23 @@
-"""What every engine offers: runs of one replica that advance, and that average as they advance."""
+"""What every engine offers: replicas seen at given times, and single ones that are averaged."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from atlas.ensemble import Seed
+
     from .._sampling_plan import SamplingPlan
     from .._subject import Subject
+
+
+# Looking at several states at once is cheaper, as long as they fit into a cache.
+_LENGTHS_SEEN_TOGETHER = 1 << 15
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +74,84 @@ class Run(ABC):
         return counts
 
 
+class Batch(ABC):
+    """A block of replicas on their way; the numbers of each are its own, whatever the others."""
+
+    @abstractmethod
+    def states(self, durations: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+        """The lengths of all R replicas after each of the durations, one after the other.
+
+        Arguments:
+            durations: (T,) >= 0, in the system's own clock.
+        Yields: which rows of a table (R T, K), replicas before times, and these rows (S, K) int64:
+            lengths by server where the engine knows servers, else by rank.
+        """
+
+    def violation_bounds(self) -> np.ndarray | None:
+        """(R,) as `Run.violation_bound`."""
+        return None
+
+
+class Together(Batch):
+    """Replicas that advance together."""
+
+    @abstractmethod
+    def lengths(self) -> np.ndarray:
+        """(R, K) int64 lengths, by server where the engine knows servers, else by rank; a copy."""
+
+    @abstractmethod
+    def advance(self, duration: float) -> None:
+        """Go on for `duration`, in the system's own clock."""
+
+    def states(self, durations: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+        for k, duration in enumerate(durations):
+            if duration > 0.0:
+                self.advance(float(duration))
+            yield slice(k, None, durations.size), self.lengths()
+
+
+class OneByOne(Batch):
+    """Replicas that run one after the other.
+
+    Arguments:
+        start: as of `Engine.prepare`.
+        lengths: (R, K) to start from.
+        seed: of all.
+        replicas: their indices.
+    """
+
+    def __init__(
+        self,
+        start: Callable[[np.ndarray, np.random.SeedSequence], Run],
+        lengths: np.ndarray,
+        seed: Seed,
+        replicas: range,
+    ) -> None:
+        self._start = start
+        self._lengths = lengths
+        self._seed = seed
+        self._replicas = replicas
+        self._bounds: list[float | None] = []
+
+    def states(self, durations: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+        row, most = 0, max(1, _LENGTHS_SEEN_TOGETHER // self._lengths.shape[1])
+        for lengths, replica in zip(self._lengths, self._replicas, strict=True):
+            run = self._start(lengths, self._seed.sequence(replica))
+            for first in range(0, durations.size, most):
+                seen = []
+                for duration in durations[first : first + most].tolist():
+                    if duration > 0.0:
+                        run.advance(duration)
+                    seen.append(run.lengths())
+                yield slice(row, row + len(seen)), np.stack(seen)
+                row += len(seen)
+            self._bounds.append(run.violation_bound())
+
+    def violation_bounds(self) -> np.ndarray | None:
+        bounds = [bound for bound in self._bounds if bound is not None]
+        return np.array(bounds) if bounds else None
+
+
 class Engine(ABC):
     """A way to simulate; a new one is one file and one line in `ENGINES`."""
 
@@ -86,6 +171,11 @@ class Engine(ABC):
             subject: what to simulate.
             plan: what to sample while averaging; None if nothing will be averaged.
         """
+
+    def prepare_batch(self, subject: Subject) -> Any:
+        """A function (lengths (R, K), seed, replicas) -> Batch that is shared by all blocks."""
+        start = self.prepare(subject, None)
+        return lambda lengths, seed, replicas: OneByOne(start, lengths, seed, replicas)
 
     def configured(self, *, horizon: float, violation_budget: float, num_threads: int) -> Engine:
         """This engine, set up for one call.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from scipy.special import gammaln
 from atlas.ensemble import check_memory, jax_settings
 
 from . import _batched_counts, _batched_leap
-from ._base import Engine
+from ._base import Engine, Together
 from ._batched_counts import CountRates, count_events_compiled
 from ._batched_leap import LeapRates, leap_all_compiled
 from ._batched_random import Streams
@@ -32,18 +31,6 @@ _MAX_CLASSES = 8
 _MAX_MEAN = 1024.0
 _FIRST_LEVELS = 32
 _NEVER = 2**30
-
-
-class Batch(ABC):
-    """Replicas that advance together; the numbers of each are its own, whatever the others."""
-
-    @abstractmethod
-    def lengths(self) -> np.ndarray:
-        """(R, K) int64 lengths, by server where the engine knows servers, else by rank."""
-
-    @abstractmethod
-    def advance(self, duration: float) -> None:
-        """Go on for `duration`, in the system's own clock."""
 
 
 class BatchedEngine(Engine):
@@ -80,8 +67,12 @@ class BatchedEngine(Engine):
         return None
 
     def prepare(self, subject: Subject, plan: SamplingPlan | None) -> Any:
+        """Single replicas are for other engines."""
+        del plan
+        raise ValueError(self.window_refusal(subject, 0.0))
+
+    def prepare_batch(self, subject: Subject) -> Any:
         """A function (lengths (R, K), seed, replicas) -> Batch."""
-        assert plan is None
         law = _law(subject)
         make = _CountBatch if has_counts(subject, law) else _LeapBatch
 
@@ -161,7 +152,7 @@ def _rank_cdf(law: RoutingLaw, total: float) -> np.ndarray:
     return cdf * (total / cdf[-1]) if cdf[-1] > 0.0 else cdf
 
 
-class _LeapBatch(Batch):
+class _LeapBatch(Together):
     def __init__(self, subject: Subject, law: RoutingLaw, lengths, seed: Seed, replicas: range):
         system = subject.routed[0]
         pairs, servers, bounds = server_classes(
@@ -220,7 +211,7 @@ class _Clock:
         return numbers.astype(np.int32)
 
 
-class _CountBatch(Batch):
+class _CountBatch(Together):
     def __init__(self, subject: Subject, law: RoutingLaw, lengths, seed: Seed, replicas: range):
         system = subject.routed[0]
         total_rate = system.arrival_rate + system.total_service_rate

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._base import Engine, Run, Window
+from ._leap_batch import LeapBatch
 from ._leap_interval import make_leap_scratch, make_leap_tables
 from ._leap_loop import LeapSums, run_leaps
 from ._leap_subject import LeapSubject, leap_refusal, leap_subject, special_rate
@@ -51,6 +52,11 @@ class LeapEngine(Engine):
         """A function (lengths, sequence) -> Run."""
         shared = leap_subject(subject)
         return lambda lengths, sequence: _LeapRun(shared, plan, lengths, sequence)
+
+    def prepare_batch(self, subject: Subject) -> Any:
+        """A function (lengths (R, K), seed, replicas) -> Batch."""
+        shared = leap_subject(subject)
+        return lambda lengths, seed, replicas: LeapBatch(shared, lengths, seed, replicas)
 
 
 def _stride(num_servers: int) -> int:

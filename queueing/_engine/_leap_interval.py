@@ -99,7 +99,8 @@ def make_leap_tables() -> LeapTables:
     return LeapTables(*(make_packed_alias(size) for _ in range(3)))
 
 
-def make_leap_scratch(num_servers: int) -> LeapScratch:
+@numba.njit(nogil=True)
+def make_leap_scratch(num_servers):
     """Work space for `num_servers` queues."""
     return LeapScratch(
         np.empty(BLOCK, np.uint64),

@@ -33,17 +33,17 @@ class LeapSubject:
     service_rates: np.ndarray
 
     def by_class(self, lengths: np.ndarray) -> np.ndarray:
-        """A copy of the lengths by server, int64, in the order of the classes."""
+        """A copy of lengths (..., K) by server, int64, in the order of the classes."""
         if self.leap_system.arrival_rates.size == 1:
-            return np.array(lengths, np.int64)
-        return np.array(lengths, np.int64)[self.servers]
+            return np.array(lengths, np.int64, order="C")
+        return np.take(lengths, self.servers, axis=-1).astype(np.int64, copy=False)
 
     def by_name(self, by_class: np.ndarray) -> np.ndarray:
-        """A copy of values in the order of the classes, in the order of the servers' names."""
+        """A copy of values (..., K) by class of servers, in the order of the servers' names."""
         if self.leap_system.arrival_rates.size == 1:
             return by_class.copy()
         by_name = np.empty_like(by_class)
-        by_name[self.servers] = by_class
+        by_name[..., self.servers] = by_class
         return by_name
 
     def job_sums(

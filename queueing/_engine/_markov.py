@@ -27,6 +27,7 @@ from ._event_loop import (
 )
 from ._found_lengths import RateGroups, group_rates
 from ._log_histogram import histogram_unit
+from ._markov_batch import BatchRules, MarkovBatch
 from ._ranked_queues import rank_queues, with_room, write_ranked
 from ._sampler import EMPTY_SAMPLER, Sampler
 from ._tally import FOUND, SERVED, SERVER_COLUMNS, level_row
@@ -89,6 +90,17 @@ class MarkovEngine(Engine):
             plan,
         )
         return lambda lengths, sequence: _MarkovRun(shared, lengths, sequence)
+
+    def prepare_batch(self, subject: Subject) -> Any:
+        """A function (lengths (R, K), seed, replicas) -> Batch."""
+        system, policy = subject.routed
+        rules = BatchRules(
+            policy.kernel(system),
+            event_rates(system),
+            system.arrival_rate + system.total_service_rate,
+            self.prepare(subject, None),
+        )
+        return lambda lengths, seed, replicas: MarkovBatch(rules, lengths, seed, replicas)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Executor, ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,9 +12,13 @@ import numpy as np
 from ._base import Engine, Run, Window
 from ._leap_subject import LeapSubject, classes_of, leap_refusal, leap_subject, top_rank
 from ._two_scale_average import Looks, looks_refusal, num_ranks_in_sight
+from ._two_scale_batch import TwoScaleBatch
+from ._two_scale_far import SharedLeap, WorkSpaces, num_block_words
 from ._two_scale_near import MAX_RANKS, make_sight
-from ._two_scale_pieces import Pieces, make_pieces
-from ._two_scale_steps import MacroSteps, StepRules
+from ._two_scale_pace import Pace, first_pace
+from ._two_scale_pieces import make_pieces
+from ._two_scale_steps import BOUND, StepRules, advance_alone, build_advance, make_walkers
+from ._xoshiro import BANK_WORDS
 
 if TYPE_CHECKING:
     from .._sampling_plan import SamplingPlan
@@ -85,49 +90,95 @@ class TwoScaleEngine(Engine):
 
     def prepare(self, subject: Subject, plan: SamplingPlan | None) -> Any:
         """A function (lengths, sequence) -> Run."""
-        num_threads = self.num_threads if subject.num_servers >= _MANY else 1
-        # The caller's thread is one of them.
-        pool = ThreadPoolExecutor(num_threads - 1) if num_threads > 1 else None
+        advance = advance_alone
+        if self._shares_replicas(subject):
+            advance = build_advance(SharedLeap(subject.num_servers, self.num_threads))
+        ways = self._ways(subject, plan)
+        return lambda lengths, sequence: _TwoScaleRun(ways, advance, lengths, sequence)
+
+    def prepare_batch(self, subject: Subject) -> Any:
+        """A function (lengths (R, K), seed, replicas) -> Batch."""
+        if self._shares_replicas(subject):
+            return super().prepare_batch(subject)
+        ways = self._ways(subject, None)
+        shared = (ways.shared, ways.rules, ways.pace, ways.spaces, ways.in_sight)
+        return lambda lengths, seed, replicas: TwoScaleBatch(*shared, lengths, seed, replicas)
+
+    def _shares_replicas(self, subject: Subject) -> bool:
+        """Whether threads share the far queues of one replica."""
+        return self.num_threads > 1 and subject.num_servers >= _MANY
+
+    def _ways(self, subject: Subject, plan: SamplingPlan | None) -> _Ways:
         time = self.horizon if self.horizon > 0.0 else 1.0
-        rules = StepRules(self.violation_budget / time, self.macro_step, self.reach, num_threads)
         shared = leap_subject(subject)
-        pieces = make_pieces(shared.leap_system)
         in_sight = top_rank(subject)
         if plan is not None:
             in_sight = num_ranks_in_sight(in_sight, subject.num_servers)
-        return lambda lengths, sequence: _TwoScaleRun(
-            shared, pieces, rules, pool, in_sight, plan, lengths, sequence
+        rules = StepRules(
+            shared.leap_system,
+            make_pieces(shared.leap_system),
+            self.violation_budget / time,
+            -1.0 if self.reach is None else self.reach,
         )
+        spaces = WorkSpaces(subject.num_servers)
+        pace = first_pace(shared.leap_system, self.macro_step)
+        return _Ways(shared, rules, pace, spaces, in_sight, plan)
+
+
+@dataclass(frozen=True, eq=False)
+class _Ways:
+    """What all replicas have in common.
+
+    Attributes:
+        shared: the system.
+        rules: of the macro steps.
+        pace: of a replica at its start.
+        spaces: to work in.
+        in_sight: ranks that special arrivals may join, or that are averaged at them.
+        plan: what to sample while averaging, or None.
+    """
+
+    shared: LeapSubject
+    rules: StepRules
+    pace: Pace
+    spaces: WorkSpaces
+    in_sight: int
+    plan: SamplingPlan | None
 
 
 class _TwoScaleRun(Run):
     def __init__(
-        self,
-        shared: LeapSubject,
-        pieces: Pieces,
-        rules: StepRules,
-        pool: Executor | None,
-        in_sight: int,
-        plan: SamplingPlan | None,
-        lengths: np.ndarray,
-        sequence: Any,
+        self, ways: _Ways, advance: Callable[..., None], lengths: np.ndarray, sequence: Any
     ) -> None:
-        self._shared = shared
-        self._sight = make_sight(in_sight)
-        self._steps = MacroSteps(
-            shared.leap_system, pieces, rules, shared.by_class(lengths), sequence, pool
+        self._ways = ways
+        self._advance = advance
+        self._sight = make_sight(ways.in_sight)
+        words = sequence.spawn(1)[0].generate_state(num_block_words(lengths.size), np.uint64)
+        self._walkers = make_walkers(
+            ways.shared.by_class(lengths)[None],
+            sequence.generate_state(BANK_WORDS, np.uint64)[None],
+            words[None],
+            ways.pace,
         )
-        self._looks = None if plan is None else Looks(shared, plan, self._sight, self._steps)
+        self._looks = None
+        if ways.plan is not None:
+            present = self._walkers.blocks.lengths[0]
+            go_on = partial(self._go_on, averages=True)
+            self._looks = Looks(ways.shared, ways.plan, self._sight, present, go_on)
 
     def lengths(self) -> np.ndarray:
-        return self._shared.by_name(self._steps.blocks.lengths)
+        return self._ways.shared.by_name(self._walkers.blocks.lengths[0])
 
     def advance(self, duration: float) -> None:
-        self._steps.advance(duration, self._sight, False)
+        self._go_on(duration, averages=False)
+
+    def _go_on(self, duration: float, *, averages: bool) -> None:
+        ways = self._ways
+        self._advance(self._walkers, duration, ways.rules, ways.spaces.own, self._sight, averages)
 
     def average(self, duration: float) -> Window:
         assert self._looks is not None
         return self._looks.average(duration)
 
     def violation_bound(self) -> float:
-        return self._steps.bound
+        return float(self._walkers.sums[0, BOUND])

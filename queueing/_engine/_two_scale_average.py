@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,6 @@ from ._base import Window
 from ._leap_loop import LeapSums, look_at
 from ._leap_subject import LeapSubject, special_rate
 from ._two_scale_near import Sight
-from ._two_scale_steps import MacroSteps
 
 if TYPE_CHECKING:
     from .._sampling_plan import SamplingPlan
@@ -47,16 +47,28 @@ class Looks:
     Whole states are seen in the middle of equal parts of a window, at times that do not depend on
     the state. What the lowest ranks show is averaged over the states that special arrivals find
     instead, which see time averages (PASTA); ranks above keep their distances from these.
+
+    Arguments:
+        shared: the system.
+        plan: what to sample.
+        sight: whose sums see the special arrivals.
+        lengths: (K,) of the replica, by class of servers.
+        go_on: advances these by a time, and adds to the sums of `sight`.
     """
 
     def __init__(
-        self, shared: LeapSubject, plan: SamplingPlan, sight: Sight, steps: MacroSteps
+        self,
+        shared: LeapSubject,
+        plan: SamplingPlan,
+        sight: Sight,
+        lengths: np.ndarray,
+        go_on: Callable[[float], None],
     ) -> None:
         self._shared = shared
         self._plan = plan
         self._sight = sight
-        self._steps = steps
-        lengths = steps.blocks.lengths
+        self._lengths = lengths
+        self._go_on = go_on
         self._sums = LeapSums(
             np.argsort(lengths, kind="stable"), np.zeros((2, lengths.size)), np.ones(1, np.int64)
         )
@@ -70,11 +82,11 @@ class Looks:
         num_looks = self._num_looks(duration)
         part = duration / num_looks
         for look in range(num_looks):
-            self._steps.advance(part if look > 0 else 0.5 * part, sight, True)
-            look_at(self._steps.blocks.lengths, sums, sampler)
+            self._go_on(part if look > 0 else 0.5 * part)
+            look_at(self._lengths, sums, sampler)
             if sampler.count[1] == sampler.kept.shape[0]:
                 collected.take(sampler)
-        self._steps.advance(0.5 * part, sight, True)
+        self._go_on(0.5 * part)
         collected.take(sampler)
         means: dict[str, Any] = self._plan.close(sampler, collected)
         for name in ("lengths", "utilisation"):

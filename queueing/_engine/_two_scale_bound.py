@@ -8,13 +8,13 @@ is x standard deviations.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import exp, log, sqrt
+from math import exp, log, log2, sqrt
+from typing import NamedTuple
 
 import numba
 import numpy as np
 
-from ._leap_interval import GROUP, LeapLaw
+from ._leap_interval import GROUP
 
 NUM_CLASSES = 512
 # Classes are between 1/32 and 1/16 of a standard deviation wide, where that is above 1.
@@ -23,8 +23,7 @@ _PER_DEVIATION = 16.0
 _SLACK = 1.0 + 1e-6
 
 
-@dataclass(frozen=True, eq=False)
-class Distances:
+class Distances(NamedTuple):
     """Queues by their distance above a level.
 
     Attributes:
@@ -35,29 +34,30 @@ class Distances:
         counts: (C, NUM_CLASSES + 1) queues of every class of servers.
     """
 
-    level: int
-    width: int
+    level: int | np.int64
+    width: int | np.int64
     servers: np.ndarray
     beyond: np.ndarray
     counts: np.ndarray
 
-    def num_within(self, distance: float) -> int:
-        """How many queues are at most so far above the level."""
-        return int(np.count_nonzero(self.beyond < distance))
 
-    def within(self, first: int) -> np.ndarray:
-        """The servers in classes below `first`, and those at or below the level, ascending."""
-        return self.servers[self.beyond < first * self.width]
-
-    @property
-    def depths(self) -> np.ndarray:
-        """(NUM_CLASSES + 1,) the least distance in each class."""
-        return np.arange(NUM_CLASSES + 1) * self.width + 1
+@numba.njit(nogil=True)
+def servers_within(distances, first):
+    """The servers in classes below `first`, and those at or below the level, ascending."""
+    return distances.servers[distances.beyond < first * distances.width]
 
 
-def measure_distances(
-    lengths: np.ndarray, minima: np.ndarray, bounds: np.ndarray, level: int, deviation: float
-) -> Distances:
+@numba.njit(nogil=True)
+def num_within(distances, distance):
+    """How many queues are at most so far above the level."""
+    found = 0
+    for above in distances.beyond:
+        found += above < distance
+    return found
+
+
+@numba.njit(nogil=True)
+def measure_distances(lengths, minima, bounds, level, deviation):
     """Sort all queues by distance.
 
     Arguments:
@@ -68,8 +68,9 @@ def measure_distances(
         deviation: standard deviation of what a queue moves, which sets the width.
     Cost: O(K / GROUP), plus about 10 ns for each queue in a group that is not beyond all classes.
     """
-    width = 1 << max(0, int(np.floor(np.log2(max(deviation / _PER_DEVIATION, 1.0)))))
-    return Distances(level, width, *_measure(lengths, minima, bounds, level, width))
+    width = 1 << np.int64(log2(max(deviation / _PER_DEVIATION, 1.0)))
+    servers, beyond, counts = _measure(lengths, minima, bounds, level, width)
+    return Distances(level, width, servers, beyond, counts)
 
 
 @numba.njit(nogil=True)
@@ -121,7 +122,8 @@ def depth_tail_bound(depth, up, down):
     return min(1.0, exp(min(exponent, 0.0)) * _SLACK)
 
 
-def depth_tail(depths: np.ndarray, law: LeapLaw, weights: np.ndarray, up: float, down: float):
+@numba.njit(nogil=True)
+def depth_tail(depths, law, weights, up, down):
     """P(m >= d) for the depth m of the walk's minimum, from above but for rounding nearly exact.
 
         P(m >= d) = P(S <= -d) + (down / up)^d P(S >= d + 1) ,    S = U - D ,
@@ -135,12 +137,7 @@ def depth_tail(depths: np.ndarray, law: LeapLaw, weights: np.ndarray, up: float,
         up, down: its means.
     Source: our derivation, by the reflection principle.
     """
-    return _depth_tail(depths, weights[: law.count], law.low, law.log_ratio, up, down)
-
-
-@numba.njit(nogil=True)
-def _depth_tail(depths, weights, low, log_ratio, up, down):
-    count = weights.size
+    low, count = law.low, law.count
     upward, downward = np.zeros(count + 1), np.zeros(count + 1)
     for i in range(count):
         upward[i + 1] = upward[i] + weights[i]
@@ -154,12 +151,13 @@ def _depth_tail(depths, weights, low, log_ratio, up, down):
         num_above = min(max(low + count - 1 - depth, 0), count)
         below = upward[num_below] / upward[count] + beyond_below
         above = downward[num_above] / downward[count] + beyond_above
-        exact = below + exp(min(depth * log_ratio, 700.0)) * above
+        exact = below + exp(min(depth * law.log_ratio, 700.0)) * above
         tails[j] = min(exact * _SLACK, depth_tail_bound(depth, up, down))
     return tails
 
 
-def first_far_class(distances: Distances, ups: np.ndarray, downs: np.ndarray, budget: float) -> int:
+@numba.njit(nogil=True)
+def first_far_class(distances, ups, downs, budget):
     """The lowest class from which on all queues may be far; NUM_CLASSES + 1 if none may.
 
     The expected number of them whose path comes down to the level is at most `budget`, by
@@ -168,16 +166,12 @@ def first_far_class(distances: Distances, ups: np.ndarray, downs: np.ndarray, bu
     Arguments:
         ups, downs: (C,) means over the interval, by class of servers.
     """
-    return int(_first_far_class(distances.counts, distances.width, ups, downs, budget))
-
-
-@numba.njit(nogil=True)
-def _first_far_class(counts, width, ups, downs, budget):
-    expected = 0.0
+    counts, expected = distances.counts, 0.0
     for j in range(NUM_CLASSES, -1, -1):
         for c in range(counts.shape[0]):
             if counts[c, j] > 0:
-                expected += counts[c, j] * depth_tail_bound(j * width + 1, ups[c], downs[c])
+                depth = j * distances.width + 1
+                expected += counts[c, j] * depth_tail_bound(depth, ups[c], downs[c])
         if expected > budget:
             return j + 1
     return 0

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Executor
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 import numba
 import numpy as np
@@ -12,13 +14,12 @@ from ._leap_interval import (
     LeapLaw,
     LeapScratch,
     LeapTables,
-    fill_leap,
     leap_filled,
     update_minima,
 )
 from ._packed_alias import make_packed_alias
 from ._poisson_tables import window_bound
-from ._xoshiro import BLOCK, NUM_LANES, RandomBank, valid_states
+from ._xoshiro import BANK_WORDS, BLOCK, NUM_LANES, RandomBank, make_banks
 
 # Each block has random numbers of its own, so that they are the same for any number of threads.
 SERVERS_PER_BLOCK = 1 << 14
@@ -28,75 +29,90 @@ LARGEST_MEAN = 6e6
 LARGEST_DRIFT = 1e5
 
 
-class Blocks:
-    """The lengths of one replica, and what moves them.
+class WorkSpace(NamedTuple):
+    """What one thread works in.
+
+    Attributes:
+        tables: of the present class of servers and macro step.
+        scratch: of a block.
+    """
+
+    tables: LeapTables
+    scratch: LeapScratch
+
+
+class WorkSpaces(threading.local):
+    """A work space of each thread, for all replicas that it runs one after the other."""
+
+    def __init__(self, num_servers: int) -> None:
+        size = window_bound(2.0 * LARGEST_MEAN) + 2 * int(LARGEST_DRIFT)
+        tables = LeapTables(*(make_packed_alias(size, _BITS) for _ in range(3)))
+        self.own = WorkSpace(tables, _make_scratch(num_servers))
+
+
+class Blocks(NamedTuple):
+    """The lengths of one replica, and the random numbers that move them block by block.
 
     Attributes:
         lengths: (K,) int64.
         minima: (K / GROUP,) int64, the least length of each group of servers.
-        tables: of the present class of servers and macro step.
+        banks: lanes (B, 4, NUM_LANES) and sides (B, 4) of B blocks.
     """
 
-    def __init__(
-        self,
-        lengths: np.ndarray,
-        sequence: np.random.SeedSequence,
-        pool: Executor | None,
-        num_threads: int,
+    lengths: np.ndarray
+    minima: np.ndarray
+    banks: RandomBank
+
+
+def make_blocks(lengths: np.ndarray, words: np.ndarray) -> Blocks:
+    """Blocks of many replicas, the first axis of all their arrays.
+
+    Arguments:
+        lengths: (R, K) int64.
+        words: (R, num_block_words(K)).
+    """
+    num_replicas, num_servers = lengths.shape
+    minima = np.zeros((num_replicas, -(-num_servers // GROUP)), np.int64)
+    for row, least in zip(lengths, minima, strict=True):
+        update_minima(row, least)
+    lanes, sides = make_banks(words.reshape(-1, BANK_WORDS))
+    shape = (num_replicas, -1)
+    banks = RandomBank(lanes.reshape(*shape, *lanes.shape[1:]), sides.reshape(*shape, 4))
+    return Blocks(lengths, minima, banks)
+
+
+def num_block_words(num_servers: int) -> int:
+    """Words that seed the blocks of one replica."""
+    return BANK_WORDS * -(-num_servers // SERVERS_PER_BLOCK)
+
+
+class SharedLeap:
+    """Leaps of blocks that several threads share.
+
+    Arguments:
+        num_servers: of a replica.
+        num_threads: at least 2, the caller's among them.
+    """
+
+    def __init__(self, num_servers: int, num_threads: int) -> None:
+        self._pool = ThreadPoolExecutor(num_threads - 1)
+        self._scratch = [_make_scratch(num_servers) for _ in range(num_threads)]
+
+    def __call__(
+        self, blocks: Blocks, start: int, stop: int, law: LeapLaw, space: WorkSpace
     ) -> None:
-        self.lengths = lengths
-        self.minima = np.zeros(-(-lengths.size // GROUP), np.int64)
-        update_minima(lengths, self.minima)
-        self._lanes, self._sides = _seed_blocks(sequence, -(-lengths.size // SERVERS_PER_BLOCK))
-        self._pool = pool
-        self._scratch = [_make_scratch(lengths.size) for _ in range(num_threads)]
-        size = window_bound(2.0 * LARGEST_MEAN) + 2 * int(LARGEST_DRIFT)
-        self.tables = LeapTables(*(make_packed_alias(size, _BITS) for _ in range(3)))
-
-    def fill(self, arrival_mean: float, service_mean: float) -> LeapLaw:
-        """Fill the tables for one class of servers and one interval."""
-        return fill_leap(arrival_mean, service_mean, self.tables)
-
-    def put_back(self, servers: np.ndarray, lengths: np.ndarray) -> None:
-        """Set the lengths of some servers, ascending."""
-        _put_back(self.lengths, self.minima, servers, lengths)
-
-    def leap(self, start: int, stop: int, law: LeapLaw) -> None:
-        """Advance the servers start ... stop - 1 by the law that the tables hold."""
+        """As `leap_blocks`; the numbers are the same."""
         first, last = start // SERVERS_PER_BLOCK, -(-stop // SERVERS_PER_BLOCK)
         num_shares = max(1, min(len(self._scratch), last - first))
         ends = [first + (last - first) * k // num_shares for k in range(num_shares + 1)]
-        pending = []
-        for k in range(1, num_shares):
-            assert self._pool is not None
-            pending.append(self._pool.submit(self._leap, k, ends, start, stop, law))
-        self._leap(0, ends, start, stop, law)
+        spaces = [space._replace(scratch=each) for each in self._scratch]
+        shares = [
+            (blocks, ends[k], ends[k + 1], start, stop, law, spaces[k]) for k in range(num_shares)
+        ]
+        pending = [self._pool.submit(_leap_part, *share) for share in shares[1:]]
+        _leap_part(*shares[0])
         for each in pending:
             each.result()
-
-    def _leap(self, k: int, ends: list[int], start: int, stop: int, law: LeapLaw) -> None:
-        first, last = ends[k], ends[k + 1]
-        _leap_blocks(
-            self.lengths,
-            self.minima,
-            first,
-            last,
-            start,
-            stop,
-            law,
-            self._lanes,
-            self._sides,
-            self.tables,
-            self._scratch[k],
-        )
-
-
-def _seed_blocks(sequence: np.random.SeedSequence, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """States of one bank of generators per block: (count, 4, NUM_LANES) and (count, 4)."""
-    words = sequence.generate_state(4 * (NUM_LANES + 1) * count, np.uint64)
-    words = words.reshape(count, 4, NUM_LANES + 1)
-    valid_states(np.moveaxis(words, 1, 0))
-    return np.ascontiguousarray(words[..., :-1]), np.ascontiguousarray(words[..., -1])
 
 
 def _make_scratch(num_servers: int) -> LeapScratch:
@@ -110,19 +126,34 @@ def _make_scratch(num_servers: int) -> LeapScratch:
 
 
 @numba.njit(nogil=True)
-def _put_back(all_lengths, minima, servers, lengths):
-    all_lengths[servers] = lengths
+def put_back(blocks, servers, lengths):
+    """Set the lengths of some servers, ascending."""
+    everything, minima = blocks.lengths, blocks.minima
     done = -1
+    for k in range(servers.size):
+        everything[servers[k]] = lengths[k]
     for server in servers:
         group = server // GROUP
         if group > done:
             done = group
-            minima[group] = all_lengths[group * GROUP : (group + 1) * GROUP].min()
+            least = everything[group * GROUP]
+            for i in range(group * GROUP + 1, min((group + 1) * GROUP, everything.size)):
+                least = min(least, everything[i])
+            minima[group] = least
 
 
 @numba.njit(nogil=True)
-def _leap_blocks(lengths, minima, first, last, start, stop, law, lanes, sides, tables, scratch):
+def leap_blocks(blocks, start, stop, law, space):
+    """Advance the servers start ... stop - 1 by the law that the tables hold."""
+    first = start // SERVERS_PER_BLOCK
+    last = (stop + SERVERS_PER_BLOCK - 1) // SERVERS_PER_BLOCK
+    _leap_part(blocks, first, last, start, stop, law, space)
+
+
+@numba.njit(nogil=True)
+def _leap_part(blocks, first, last, start, stop, law, space):
     """Advance those of the servers start ... stop - 1 that lie in the blocks first ... last - 1."""
+    lengths, minima, scratch = blocks.lengths, blocks.minima, space.scratch
     for block in range(first, last):
         begin = block * SERVERS_PER_BLOCK
         end = min(begin + SERVERS_PER_BLOCK, lengths.shape[0])
@@ -133,6 +164,8 @@ def _leap_blocks(lengths, minima, first, last, start, stop, law, lanes, sides, t
             scratch.before,
             minima[begin // GROUP : (end + GROUP - 1) // GROUP],
         )
-        bank = RandomBank(lanes[block], sides[block])
-        leap_filled(part, max(start - begin, 0), min(stop, end) - begin, law, bank, tables, own)
+        bank = RandomBank(blocks.banks.lanes[block], blocks.banks.side[block])
+        leap_filled(
+            part, max(start - begin, 0), min(stop, end) - begin, law, bank, space.tables, own
+        )
         update_minima(part, own.minima)

@@ -16,6 +16,8 @@ from ._pointers import pointer_to, shifted
 
 NUM_LANES = 16
 BLOCK = 1024
+# What a bank is seeded from.
+BANK_WORDS = 4 * (NUM_LANES + 1)
 # 53 bits: what a double holds. 32 are too coarse for the rare events of large systems.
 UNIT = 1.0 / 9007199254740992.0
 BELOW_ONE = 1.0 - UNIT
@@ -41,9 +43,15 @@ def valid_states(words: np.ndarray) -> np.ndarray:
 
 def make_bank(sequence: np.random.SeedSequence) -> RandomBank:
     """A bank seeded from `sequence`, which must belong to one replica only."""
-    words = sequence.generate_state(4 * (NUM_LANES + 1), np.uint64)
-    words = valid_states(words.reshape(4, NUM_LANES + 1))
-    return RandomBank(np.ascontiguousarray(words[:, :-1]), np.ascontiguousarray(words[:, -1]))
+    banks = make_banks(sequence.generate_state(BANK_WORDS, np.uint64)[None])
+    return RandomBank(banks.lanes[0], banks.side[0])
+
+
+def make_banks(words: np.ndarray) -> RandomBank:
+    """Banks seeded from words (R, BANK_WORDS): lanes (R, 4, NUM_LANES), sides (R, 4)."""
+    words = words.reshape(-1, 4, NUM_LANES + 1)
+    valid_states(np.moveaxis(words, 1, 0))
+    return RandomBank(np.ascontiguousarray(words[..., :-1]), np.ascontiguousarray(words[..., -1]))
 
 
 def _step_of_lanes(typing_context: Any, lanes: Any, out: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +12,9 @@ import numpy as np
 from atlas.ensemble import check_memory, resolve_seed
 
 from .._checks import check_integer
+from .._engine._replica_seeds import replica_generators
 from .._product_geometric import ProductGeometric
-from .._streams import INITIAL_STATE, replica_generator, replica_indices
+from .._streams import INITIAL_STATE, replica_indices, standard_exponentials
 
 
 def has_too_many(lengths: np.ndarray) -> bool:
@@ -34,8 +36,8 @@ class Start(ABC):
         """Which law this is, in words, for results."""
 
     @abstractmethod
-    def sample_one(self, generator: np.random.Generator, num_ranks: int) -> np.ndarray:
-        """(num_ranks,) int64 ascending: the lowest ranks of one sample."""
+    def sample_rows(self, generators: Sequence[np.random.Generator], num_ranks: int) -> np.ndarray:
+        """(R, num_ranks) int64 ascending: the lowest ranks of one sample by each generator."""
 
     def sample(
         self, *, replicas: int | range, seed: Any, num_ranks: int | None = None
@@ -59,9 +61,8 @@ class Start(ABC):
                 raise ValueError(f"num_ranks is {count}; give {remedy}")
         check_memory(8 * len(indices) * count, f"{len(indices)} samples", "draw fewer in a call")
         lengths = np.empty((len(indices), count), dtype=np.int64)
-        for row, replica in enumerate(indices):
-            generator = replica_generator(root, replica, INITIAL_STATE)
-            lengths[row] = self.sample_one(generator, count)
+        for row, generator in enumerate(replica_generators(root, indices, INITIAL_STATE)):
+            lengths[row] = self.sample_rows([generator], count)[0]
         return lengths
 
 
@@ -81,9 +82,9 @@ class EmptyStart(Start):
         """Which law this is."""
         return "all servers empty"
 
-    def sample_one(self, generator: np.random.Generator, num_ranks: int) -> np.ndarray:
-        """(num_ranks,) zeros."""
-        return np.zeros(num_ranks, dtype=np.int64)
+    def sample_rows(self, generators: Sequence[np.random.Generator], num_ranks: int) -> np.ndarray:
+        """(R, num_ranks) zeros."""
+        return np.zeros((len(generators), num_ranks), dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,17 +107,18 @@ class RoundedExponentialStart(Start):
         """Which law this is."""
         return "floor of the product-exponential stationary law of the gaps at this size"
 
-    def sample_one(self, generator: np.random.Generator, num_ranks: int) -> np.ndarray:
-        """(num_ranks,) int64 ascending."""
-        gaps = generator.standard_exponential(num_ranks) / self.rates[:num_ranks]
-        ranked = np.cumsum(gaps)
-        lengths = np.floor(ranked)
-        if has_too_many(lengths):
+    def sample_rows(self, generators: Sequence[np.random.Generator], num_ranks: int) -> np.ndarray:
+        """(R, num_ranks) int64 ascending."""
+        rows = standard_exponentials(generators, num_ranks)
+        rows /= self.rates[:num_ranks]
+        np.cumsum(rows, axis=1, out=rows)
+        np.floor(rows, out=rows)
+        if has_too_many(rows):
             raise ValueError(
                 f"initial is a law whose gaps have rates down to {self.rates.min():.6g} per job: "
-                f"{lengths[-1]:.6g} jobs at a server are too many to count; start from lengths"
+                f"{rows.max():.6g} jobs at a server are too many to count; start from lengths"
             )
-        return lengths.astype(np.int64)
+        return rows.astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +137,6 @@ class GeometricGapsStart(Start):
         """Which law this is."""
         return "exact stationary law of the system with pauses (independent geometric gaps)"
 
-    def sample_one(self, generator: np.random.Generator, num_ranks: int) -> np.ndarray:
-        """(num_ranks,) int64 ascending."""
-        return np.cumsum(self.gaps.sample_one(generator, num_ranks))
+    def sample_rows(self, generators: Sequence[np.random.Generator], num_ranks: int) -> np.ndarray:
+        """(R, num_ranks) int64 ascending."""
+        return np.cumsum(self.gaps.sample_rows(generators, num_ranks), axis=1)
