@@ -92,7 +92,8 @@ def transform_claims(
     for transform in transforms:
         ratios = transform_ratios(comparison, transform)
         fine, coarse = (
-            transform.values(ranks, diffusion.scale) for ranks in (diffusion.fine, diffusion.coarse)
+            transform.values(ranks, diffusion.scale)
+            for ranks in (diffusion.coupled, diffusion.coarse)
         )
         of_step = float(bias_bound(coarse, fine)) / fine.mean()
         of_size = finite_size_bound({n: abs(r - 1) + e for n, (r, e) in ratios.items()}, largest)
@@ -157,13 +158,14 @@ def _distance_claim(
     factor: float,
 ) -> Claim:
     diffusion, largest = comparison.diffusion, comparison.largest
-    fine, coarse = project(diffusion.fine), project(diffusion.coarse)
+    fine = project(diffusion.fine)
     queues = {n: project(ranks.smooth) for n, ranks in comparison.queues.items()}
     distances = {
         n: max(kolmogorov(x, y) for x, y in zip(queue, fine, strict=True))
         for n, queue in queues.items()
     }
-    of_step = max(kolmogorov(x, y) for x, y in zip(fine, coarse, strict=True))
+    coupled = (project(ranks) for ranks in (diffusion.coupled, diffusion.coarse))
+    of_step = max(kolmogorov(x, y) for x, y in zip(*coupled, strict=True))
     size = effective_size(queues[largest].shape[1], fine.shape[1])
     return Claim(
         claim_id,

@@ -10,6 +10,7 @@ import numpy as np
 from .._paused import PausedSystem
 from ._alias import alias_table
 from ._base import Engine, Run, Window
+from ._pauses_batch import PausesBatch
 from ._pauses_loop import (
     AREA,
     ARRIVALS,
@@ -46,13 +47,23 @@ class PausesEngine(Engine):
 
     def prepare(self, subject: Subject, plan: SamplingPlan | None) -> Any:
         """A function (lengths, sequence) -> Run."""
-        system = subject.system
-        assert isinstance(system, PausedSystem)
-        rates = np.concatenate((system.arrival_rates, system.service_rates))
-        # Without any rate there are no ticks, and the table is never read.
-        weights = rates if rates.any() else np.ones(rates.size)
-        shared = _Shared(PauseRates(*alias_table(weights)), float(rates.sum()), plan)
+        shared = _Shared(*_rates(subject), plan)
         return lambda lengths, sequence: _PausesRun(shared, lengths, sequence)
+
+    def prepare_batch(self, subject: Subject) -> Any:
+        """A function (lengths (R, K), seed, replicas) -> Batch."""
+        rates = _rates(subject)
+        return lambda lengths, seed, replicas: PausesBatch(*rates, lengths, seed, replicas)
+
+
+def _rates(subject: Subject) -> tuple[PauseRates, float]:
+    """The table of the events, and ticks per unit of time."""
+    system = subject.system
+    assert isinstance(system, PausedSystem)
+    rates = np.concatenate((system.arrival_rates, system.service_rates))
+    # Without any rate there are no ticks, and the table is never read.
+    weights = rates if rates.any() else np.ones(rates.size)
+    return PauseRates(*alias_table(weights)), float(rates.sum())
 
 
 @dataclass(frozen=True, eq=False)
