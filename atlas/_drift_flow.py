@@ -69,8 +69,7 @@ def _flow_of_ranks(problem: Problem, positions: Array, length) -> Array:
 
 
 def _flow_of_sorted(problem: Problem, ranked: Array, length) -> Array:
-    drifts = problem.drifts
-    moved = isotonic_slots(ranked + length * drifts, ranked, drifts, length, problem.num_particles)
+    moved = isotonic_slots(ranked + length * problem.drifts, problem.num_particles)
     moved = problem.fill_empty_slots(moved, jnp.inf)
     return jnp.maximum(moved, 0) if problem.floor else moved
 

@@ -8,14 +8,15 @@ y = x + h drift (checked against the event-driven flow; our derivation), by the 
 
 It is enough to look W ranks around k if every block has at most W: for a true block p ... q,
 averages of its heads are at least, and of its tails at most, its own mean, so i = p and j = q solve
-the problem and lie in the window. A block of more than W ranks has y_i >= y_j for its ends i, j,
-j - i >= W. Replicas in which there may be such a pair are solved exactly by pooling.
+the problem and lie in the window. In a block of more than W ranks the mean of y_p ... y_{q-W} is
+therefore at least that of y_{p+W} ... y_q, as many values, so y_i >= y_{i+W} for one of them.
+Replicas in which there is such a pair are solved exactly by pooling.
 """
 
 import jax.numpy as jnp
 from jax import lax
 
-from ._ranked_slots import neighbours, next_block
+from ._ranked_slots import neighbours
 
 _WINDOW = 4
 
@@ -26,12 +27,12 @@ _FAR = 1e30
 _POOLED_AT_ONCE = 64
 
 
-def isotonic_slots(moved, ranked, drifts, length, num_particles: int):
-    """Isotonic regression of `moved` = `ranked` + length * `drifts`, along the ranks.
+def isotonic_slots(moved, num_particles: int):
+    """Isotonic regression of `moved`, along the ranks.
 
-    Arguments: `moved`, `ranked`, slots (4, block, group, lane), the latter in ascending order;
-    `drifts`, slots (4, block, 1, 1); what is in slots without a particle does not matter. Returns
-    slots. Cost: 16 means for each rank; more in replicas with a block of more than four ranks.
+    Arguments: `moved`, slots (4, block, group, lane); what is in slots without a particle does not
+    matter. Returns slots. Cost: 16 means for each rank; more in replicas with a block of more than
+    four ranks.
     """
     num_slots = 4 * moved.shape[1]
     index = _rank_index(moved)
@@ -40,10 +41,7 @@ def isotonic_slots(moved, ranked, drifts, length, num_particles: int):
     pooled = _windowed(moved)
     if num_particles <= _WINDOW:
         return pooled
-    may_be_wide = _has_distant_pair(moved)
-    if moved.shape[1] > 3:
-        may_be_wide |= _may_meet_beyond(ranked, drifts, length)
-    return _pool_exactly(pooled, moved, may_be_wide)
+    return _pool_exactly(pooled, moved, _may_have_wide_block(moved))
 
 
 def _rank_index(slots):
@@ -71,31 +69,9 @@ def _max_of_min_means(values, rank):
     return highest
 
 
-def _has_distant_pair(moved):
-    """Whether y_i >= y_j for some i in a block of slots and j, j - i >= 4, one or two blocks up."""
-    a, b, c, d = moved
-    above = d
-    is_found = d >= next_block(d, jnp.inf)
-    for word in (c, b, a):
-        above = jnp.minimum(above, word)
-        is_found |= word >= next_block(above, jnp.inf)
-    highest = jnp.maximum(jnp.maximum(a, b), jnp.maximum(c, d))
-    # After the loop `above` is the lowest of the block.
-    is_found |= highest >= next_block(next_block(above, jnp.inf), jnp.inf)
-    return jnp.any(is_found, axis=0)
-
-
-def _may_meet_beyond(ranked, drifts, length):
-    """Whether ranks three blocks apart can have y_i >= y_j: they are at least that far apart.
-
-    The last rank of block b and the first of block b + 3 are no farther apart than any such pair
-    around them, and the drifts press no pair together by more than the largest of the ranks up
-    to block b less the least of those from block b + 3 on.
-    """
-    largest = lax.cummax(jnp.max(drifts, axis=0), axis=0)
-    least = lax.cummin(jnp.min(drifts, axis=0), axis=0, reverse=True)
-    distance = ranked[0, 3:] - ranked[3, :-3]
-    return jnp.any(distance <= length * (largest[:-3] - least[3:]), axis=0)
+def _may_have_wide_block(moved):
+    """Whether y_i >= y_{i+4} for some rank i, as in every block of more than four ranks."""
+    return jnp.any(moved[:, :-1] >= moved[:, 1:], axis=(0, 1))
 
 
 def _pool_exactly(pooled, moved, is_wide):
