@@ -10,7 +10,8 @@ import pytest
 import atlas
 from atlas._coupling import CoarseNoise
 from atlas._noise import Noise
-from atlas._problem import Plan
+from atlas._problem import Plan, Problem
+from atlas._truncation import free_truncation_bound
 
 MODEL = atlas.reflected_atlas(num_particles=6, a=2.0, b=1.0)
 SCHEME = atlas.Splitting(step=0.05)
@@ -81,6 +82,39 @@ class TestCoupling:
         bound = 4.9 * np.sqrt(2 / flows[0].size)
         np.testing.assert_allclose(correlation, np.eye(4), atol=bound)
 
+    def test_a_coarse_step_is_the_joined_path_of_its_fine_ones(self):
+        """Exact: sum and minimum of three fine bridges in NumPy, from the end and the uniform of
+        the coarse step 2; the fine steps one later have another path."""
+        replicas = jnp.arange(50, dtype=jnp.uint32)[None, :]
+        fine = Noise(jnp.asarray([3, 4], jnp.uint32), replicas, 4, np.dtype("float32"))
+        one, steps = jnp.float32(1.0), jnp.int32(5)
+        plan = Plan(one, one, one, steps, steps, jnp.uint32(7))
+        with jax.disable_jit():
+            normals = CoarseNoise(fine, 3).step_normals(plan, 2)
+            both = CoarseNoise(fine, 3).step_pairs(plan, 2)
+            pairs = [fine.pairs(7 + 3 * 2 + i) for i in range(4)]
+        z, uniform = (np.asarray(value, float) for value in both)
+
+        def joined(pairs):
+            end, lowest = np.zeros(z.shape), np.zeros(z.shape)
+            for normal, u in pairs:
+                s, u = np.asarray(normal, float), np.asarray(u, float)
+                lowest = np.minimum(lowest, end + (s - np.sqrt(s**2 - 2 * np.log(u))) / 2)
+                end = end + s
+            return end, lowest
+
+        end, lowest = joined(pairs[:3])
+        np.testing.assert_allclose(np.sqrt(3) * z, end, atol=1e-5)
+        np.testing.assert_allclose(np.asarray(normals), z, atol=1e-6)
+        found = (end - np.sqrt(end**2 - 2 * 3 * np.log(uniform))) / 2
+        np.testing.assert_allclose(found, lowest, atol=1e-4)
+        assert np.median(np.abs(found - joined(pairs[1:])[1])) > 0.1
+
+    def test_a_ratio_of_steps_is_rounded_to_the_nearest(self):
+        assert 0.3 / 0.1 < 3
+        solution = run(scheme=atlas.Splitting(step=0.3), noise_step=0.1, times=[0.0])
+        assert solution.attrs["noise_step"] == 0.1
+
 
 class TestFreeTruncation:
     def test_the_bound_is_reported_and_a_budget_kept(self):
@@ -92,6 +126,33 @@ class TestFreeTruncation:
             run(model=model, num_ranks=60, replicas=200, times=[0.5])
         kept = run(model=model, num_ranks=60, replicas=200, times=[0.5], throw=False)
         assert "raise num_particles" in kept.result
+
+    def test_the_bound_of_a_run_is_that_of_its_peaks_whatever_the_chunks(self):
+        """Exact: particles that are kept sorted, all steps saved, so that peaks are those of the
+        saved ranks. Unless ranks are asked for by number the lowest alone has to be within the
+        budget."""
+        model = atlas.reflected_atlas(12, 2.0, 1.0, closure="free")
+        options: dict[str, Any] = dict(
+            model=model, scheme=atlas.BridgeEuler(step=0.1), replicas=5, regulators=True,
+            times=0.1 * np.arange(6), truncation_budget=0.05,
+        )  # fmt: skip
+        whole = run(**options)
+        ranked = whole.ranked.astype(float)
+        peaks = ranked.max(axis=0).T
+        assert np.any(peaks == ranked[-1].T) and np.any(peaks > ranked[-1].T)
+        expected = free_truncation_bound(model, ranked[0, :, -1], peaks, 0.5)
+        bound = whole.values("truncation_bound")
+        np.testing.assert_allclose(bound, expected, rtol=1e-3)
+        assert bound[0] < 0.05 < bound[-1]
+        for keep in ("paths", "moments"):
+            chunked = run(chunk=3, keep=keep, **options).values("truncation_bound")
+            np.testing.assert_allclose(chunked, bound, rtol=1e-6)
+
+    def test_a_rank_stays_below_the_highest_that_started_below_it(self):
+        problem = Problem.from_model(MODEL, np.dtype("float32"), False)
+        peaks = np.array([1.0, 3.0, 2.0, 5.0, 4.0, 6.0])
+        highest = problem.peaks_by_start(problem.pack(jnp.asarray(peaks[:, None, None])))
+        assert highest[:, 0, 0].tolist() == [1, 3, 3, 5, 5, 6]
 
     @pytest.mark.slow
     def test_the_bound_covers_what_truncation_does(self):
