@@ -194,6 +194,12 @@ def test_a_replica_is_the_same_in_any_batch():
             "variances differ between ranks; BridgeEuler can",
         ),
         (atlas.first_order([1, -1], [1, 2]), atlas.HeunBridge, "BridgeEuler can"),
+        (atlas.first_order([1, 0, -1], [1, 2, 1]), atlas.Splitting, "variances differ"),
+        (
+            atlas.asymmetric_collisions([1, 0, -1], np.ones(3), [0.3, 0.7], [0.7, 0.3]),
+            atlas.Splitting,
+            "CollisionBridge can",
+        ),
     ],
 )
 def test_a_scheme_refuses_what_it_cannot_do_and_names_one_that_can(model, scheme, message):

@@ -107,6 +107,29 @@ def test_pooling_replicas_without_batches_uses_their_spread():
     assert (pooled.std_error, pooled.dof) == (spread.std_error, spread.dof)
 
 
+def test_replicas_without_an_error_of_their_own_leave_the_spread_alone():
+    some = Estimate.pooled([1.0, 2.0, 6.0], [np.nan, 3.0, 3.0], [0, 9, 9])
+    spread = Estimate.from_samples([1.0, 2.0, 6.0])
+    assert some.std_error == pytest.approx(float(spread.std_error)) and some.dof == 2
+
+
+@pytest.mark.parametrize(("ratio", "dof"), [(5.0, 39.0), (8.0, 3.0)])
+def test_batches_are_called_correlated_beyond_the_stated_quantile(ratio, dof):
+    """F(3, 36) has its 0.95 quantile at 2.87, its 0.999 quantile at 6.74."""
+    means = np.sqrt(ratio) * np.array([-1.0, -1.0, 1.0, 1.0]) * np.sqrt(0.75)
+    pooled = Estimate.pooled(means, np.ones(4), 9)
+    assert pooled.dof == dof
+    # Within is 1/4, between is `ratio` times as much.
+    expected = (36 + 3 * ratio) / 39 if dof > 3 else ratio
+    assert pooled.std_error**2 == pytest.approx(expected / 4)
+
+
+def test_ratio_to_ones_is_the_mean():
+    samples = np.array([1.0, 2.0, 6.0])
+    ratio, mean = Estimate.from_ratio(samples, np.ones(3)), Estimate.from_samples(samples)
+    assert (ratio.value, ratio.std_error, ratio.dof) == (mean.value, mean.std_error, mean.dof)
+
+
 def test_ratio_is_an_average_over_jobs():
     """Oracle: x = 1 + Poisson(2) jobs wait 1 + x each on average, E x(1 + x) / E x = (3 + 11)/3.
     10000 repetitions of 200 pairs: coverage .95, false-fail 1e-6 at .0107 + .01 for the delta
@@ -145,7 +168,7 @@ def test_stopping_rule_waits_for_narrow_intervals_of_every_entry():
     # Half-widths at 1000 degrees of freedom: 1.962 standard errors; the bound is 1/11 of the value.
     assert rule.met(Estimate([10.0, -10.0], [0.46, 0.46], 1000))
     assert not rule.met(Estimate([10.0, 10.0], [0.46, 0.47], 1000))
-    assert not rule.met(Estimate(10.0, 0.01, 8))
+    assert not rule.met(Estimate(10.0, 0.01, 8)) and rule.met(Estimate(10.0, 0.01, 9))
     assert not rule.met(Estimate(0.0, 0.0, 1000))
     assert not rule.met(Estimate(1.0, 0.0, 0))
     assert not rule.met(Estimate(np.nan, np.nan, 1000))

@@ -160,6 +160,26 @@ def test_effective_sample_size_of_ar1(phi):
     assert abs(sizes.mean() - (1 - wrong) / (1 + wrong)) > tolerance
 
 
+def test_effective_sample_size_is_its_definition():
+    """Oracle: sums over lags and pairs one by one, for 60 series of 5 to 40 samples."""
+    rng = np.random.default_rng(12)
+    for n in rng.integers(5, 41, size=60):
+        x = rng.normal(size=n) + 0.5 * np.cumsum(rng.normal(size=n))
+        x -= x.mean()
+        gamma = [np.sum(x[: n - k] * x[k:]) / n for k in range(n)]
+        least, total = np.inf, 0.0
+        for k in range(n // 2):
+            pair = gamma[2 * k] + gamma[2 * k + 1]
+            if pair <= 0:
+                break
+            least = min(least, pair)
+            total += least
+        size = n * gamma[0] / (2 * total - gamma[0])
+        bound = n * max(np.log10(n), 1.0)
+        expected = size if 0 < size < bound else bound
+        assert effective_sample_size(x) == pytest.approx(expected)
+
+
 def test_effective_sample_size_at_the_edges():
     assert np.isnan(effective_sample_size(np.ones(100)))
     alternating = np.tile([1.0, -1.0], 50)

@@ -88,6 +88,13 @@ def test_quantiles_are_within_their_stated_error(law, error):
     assert np.all(np.abs(found - exact) <= np.where(np.abs(exact) > 1e-3, bound, 1e-3))
 
 
+def test_a_quantile_is_the_least_sample_with_enough_at_or_below():
+    """Of 1 ... 100: p = 0.07 asks for seven though 0.07 * 100 > 7, p = 0.071 for eight."""
+    histogram = StreamingQuantiles.empty().add(np.arange(1.0, 101.0))
+    probs = [0.0, 0.01, 0.07, 0.071, 0.5, 0.505, 1.0]
+    np.testing.assert_allclose(histogram.quantile(probs), [1, 1, 7, 8, 50, 51, 100], rtol=0.01)
+
+
 def test_bins_that_are_too_wide_are_noticed():
     """The bound is sharp: bins made for .05 break a stated .01."""
     samples = np.random.default_rng(25).exponential(size=2000)

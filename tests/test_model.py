@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sparse
 
 import atlas
+from atlas.ensemble import resolve_seed
 
 
 def test_the_three_closures_have_the_drifts_of_the_design():
@@ -181,6 +182,7 @@ class TestProductExponential:
 
     def test_outside_the_orthant_there_is_nothing(self):
         assert self.law.cdf(-1.0).tolist() == [0, 0, 0]
+        assert self.law.survival(-1.0).tolist() == [1, 1, 1]
         assert self.law.log_prob([1.0, -1e-9, 1.0]) == -np.inf
         assert np.isinf(self.law.quantile(1.0)).all()
 
@@ -199,6 +201,8 @@ class TestProductExponential:
     def test_samples_belong_to_key_and_index(self):
         np.testing.assert_array_equal(self.law.sample(1, 10)[:4], self.law.sample(1, 4))
         assert np.all(self.law.sample(1, 4) != self.law.sample(2, 4))
+        of_replicas = self.law.sample_replicas(resolve_seed(1).words, np.array([3, 7]))
+        np.testing.assert_array_equal(of_replicas, self.law.sample(1, 10)[[3, 7]])
         assert self.law.sample(1).shape == (3,)
         assert self.law.sample(1, (2, 5)).shape == (2, 5, 3)
 

@@ -27,3 +27,8 @@ def test_gaps_and_ranked_positions_convert_both_ways(floor):
     assert gaps.shape == (3, 6 if floor else 5)
     back = atlas.ranked_from_gaps(gaps, floor)
     np.testing.assert_allclose(back, ranked if floor else ranked - ranked[:, :1], atol=1e-15)
+
+
+def test_one_particle_without_a_floor_has_a_position_and_no_gap():
+    assert atlas.ranked_from_gaps(np.zeros((5, 0)), floor=False).tolist() == [[0.0]] * 5
+    assert atlas.gaps_of(np.ones((5, 1)), floor=False).shape == (5, 0)

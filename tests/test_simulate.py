@@ -184,6 +184,8 @@ class TestStart:
         np.testing.assert_array_equal(same, np.tile([0, 0, 1, 2, 3, 4], (32, 1)))
         each = np.sort(np.random.default_rng(0).exponential(size=(32, 6)), axis=1)
         np.testing.assert_allclose(run(initial=each, times=[0.0]).ranked[0], each, rtol=1e-6)
+        later = run(initial=each[:3], replicas=range(2, 5), times=[0.0]).ranked[0]
+        np.testing.assert_allclose(later, each[:3], rtol=1e-6)
         chunked = run(initial=each, chunk=5)
         np.testing.assert_array_equal(chunked.ranked, run(initial=each).ranked)
 
@@ -191,6 +193,12 @@ class TestStart:
         law = atlas.ProductExponential([3.0, 1, 1, 1, 1, 1])
         gaps = run(initial=law, replicas=20_000, times=[0.0]).gaps[0]
         np.testing.assert_allclose(gaps.mean(0), law.mean, rtol=0.05)
+
+    def test_precision_follows_the_sum_of_the_gaps(self):
+        """float32 serves up to 2.7e4 at this step; six gaps of 1e4 add up to more, of 3e3 not."""
+        for rate, dtype in ((1e-4, "float64"), (1 / 3e3, "float32")):
+            law = atlas.ProductExponential([rate] * 6)
+            assert run(initial=law, replicas=1, times=[0.0]).attrs["dtype"] == dtype
 
     def test_an_observable_is_a_function_of_the_ranks(self):
         solution = run(
@@ -217,6 +225,7 @@ class TestStart:
             (dict(initial=[1.0, 2.0]), r"initial has shape \(2,\)"),
             (dict(initial=np.zeros((3, 6))), r"initial has shape \(3, 6\)"),
             (dict(initial=[3, 2, 1, 4, 5, 6]), "not ascending at index"),
+            (dict(initial=[1, 2, 3, 4, 6, 5]), r"not ascending at index \(4,\)"),
             (dict(initial=[-1, 0, 1, 2, 3, 4]), "below the floor"),
             (dict(initial=[0, 1, 2, 3, 4, np.nan]), "nan at rank 5 of every replica, step 0"),
             (dict(initial=object()), "must be 'stationary'"),
