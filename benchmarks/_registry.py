@@ -12,6 +12,7 @@ BENCHMARKS = Catalogue(
         "rank_drift_cost",
         "queue_engines",
         "queue_engines_large",
+        "short_replicas",
         "two_scale_queues",
         "two_scale_splitting",
         "cost_against_size",

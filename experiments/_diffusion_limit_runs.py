@@ -160,7 +160,7 @@ def diffusion_ranks(
         ).ranked.astype(float)
 
     fine = solve(settings.step, settings.diffusion_replicas, None)
-    # Differences on one noise have far smaller errors than means: a quarter of the replicas will do.
+    # Differences on one noise have far smaller errors than means: fewer replicas will do.
     some = max(2, settings.diffusion_replicas // 4)
     coarse = solve(2 * settings.step, some, settings.step)
     return Diffusion(fine, coarse)

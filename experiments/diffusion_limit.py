@@ -60,7 +60,7 @@ class Settings:
     """Step of the diffusion's scheme; a coupled run at twice the step measures the bias."""
     replicas: int = 16_000
     """Replicas of the queues at each size but the largest."""
-    largest_replicas: int = 28_000
+    largest_replicas: int = 40_000
     """Replicas of the queues at the largest size."""
     diffusion_replicas: int = 240_000
     """Replicas of the diffusion."""

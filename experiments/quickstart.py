@@ -57,7 +57,7 @@ class Settings:
     """Step of the diffusion's scheme; a coupled run at twice the step measures the bias."""
     replicas: int = 20_000
     """Replicas of the queues at each size but the largest."""
-    largest_replicas: int = 26_000
+    largest_replicas: int = 34_000
     """Replicas of the queues at the largest size."""
     huge: int = 1_000_000
     """One more size, whose queues are drawn beside the diffusion, and tabulated with errors."""
