@@ -20,6 +20,7 @@ from queueing._engine._two_scale_bound import (
     servers_within,
 )
 from queueing._subject import resolve_subject
+from tests.test_engine_batches import CLASSES, CONGESTED, THIN, check_block
 
 _FALSE_FAIL = 1e-6
 
@@ -223,3 +224,8 @@ def test_degenerate_systems(name):
     if name == "no arrivals":
         assert out.lengths.max() == 0
     assert np.isfinite(out.values("violation_bound")).all()
+
+
+@pytest.mark.parametrize("case", [(CONGESTED, None), (CLASSES, THIN)])
+def test_a_block_of_replicas_is_single_replicas(case):
+    check_block("two_scale", case)
