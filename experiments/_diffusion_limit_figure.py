@@ -30,6 +30,8 @@ def draw(
     laws, (wasserstein, energy, transforms) = figure.subplots(2, 3)
     for panel, comparison in zip(laws, comparisons, strict=True):
         _draw_laws(panel, comparison)
+    # One key for the three panels, where no curve is under it.
+    laws[0].legend(loc="lower right")
     _draw_wasserstein(wasserstein, comparisons[0], distances[0])
     _draw_energies(energy, comparisons, rates)
     _draw_transforms(transforms, comparisons)
@@ -58,7 +60,6 @@ def _draw_laws(panel: Axes, comparison: Comparison) -> None:
         xlim=(0, np.quantile(limit[:, -1], 0.985)),
         ylim=(0, 1),
     )
-    panel.legend(loc="lower right")
 
 
 def _draw_wasserstein(
@@ -99,8 +100,9 @@ def _draw_energies(panel: Axes, comparisons: Sequence[Comparison], rates: Sequen
     for i, (comparison, rate) in enumerate(zip(comparisons, rates, strict=True)):
         seen = rate.energies > rate.errors
         root = np.sqrt(rate.energies[seen])
+        sizes = rate.sizes * 1.06 ** (i - 1)
         panel.errorbar(
-            rate.sizes[seen] * 1.06 ** (i - 1),
+            sizes[seen],
             root,
             yerr=np.minimum(rate.errors[seen] / root, 0.95 * root),
             fmt=MARKERS[i],
@@ -108,17 +110,25 @@ def _draw_energies(panel: Axes, comparisons: Sequence[Comparison], rates: Sequen
             label=f"{comparison.start.name}: n^({-rate.fit.exponent / 2:.2f} ± "
             f"{rate.fit.exponent_error / 2:.2f})",
         )
+        # What noise hides is shown as a bound: without it only chance's large values would be seen.
+        bound = np.sqrt(np.maximum(rate.energies, 0) + 2 * rate.errors)[~seen]
+        panel.errorbar(
+            sizes[~seen], bound, yerr=bound / 2, uplims=True, fmt="_", color=COLOURS[i], lw=1
+        )
         grid = np.geomspace(rate.sizes[0], rate.sizes[-1], 50)
         panel.plot(grid, np.sqrt(np.maximum(rate.fit(1 / grid), 0)), color=COLOURS[i], lw=0.9)
     panel.set(
         title="Joint law of all ranks and times",
         xlabel="number of queues n",
-        ylabel="energy distance, bars 2 s.e.",
+        ylabel="energy distance, 2 s.e. (arrows: at most)",
         xscale="log",
         yscale="log",
     )
+    # Room for the legend above the points.
+    low, high = panel.get_ylim()
+    panel.set_ylim(low, high * (high / low) ** 0.35)
     label_values(panel.xaxis, rates[0].sizes, ",.0f")
-    panel.legend(title="start, fitted rate", loc="lower left", fontsize=7.5)
+    panel.legend(title="start, fitted rate", loc="upper right", fontsize=7.5)
 
 
 def _draw_transforms(panel: Axes, comparisons: Sequence[Comparison]) -> None:
