@@ -28,7 +28,7 @@ def draw(
     settings: Settings,
     exact: Mapping[int, np.ndarray],
     originals: Mapping[int, Snapshot],
-    matrices: Mapping[str, np.ndarray],
+    matrices: Mapping[str, tuple[np.ndarray, float]],
     dependences: Mapping[str, Dependence],
 ) -> Figure:
     """Above the laws and their differences, below the mean queue and independence."""
@@ -88,7 +88,7 @@ def _draw_quantiles(panel: Axes, settings: Settings, originals: Mapping[int, Sna
         ylabel="sample − limit (mean gaps)",
     )
     panel.margins(y=0.2)
-    panel.legend(ncols=2, fontsize=7.5, loc="lower left")
+    panel.legend(fontsize=7.5, loc="upper left")
 
 
 def _draw_jobs(panel: Axes, settings: Settings, originals: Mapping[int, Snapshot]) -> None:
@@ -117,7 +117,13 @@ def _draw_mean_queue(panel: Axes, settings: Settings, originals: Mapping[int, Sn
     pairs = [mean_queue_difference(int(n), originals[int(n)], settings) for n in sizes]
     values, errors = (np.array(column) / 4 for column in zip(*pairs, strict=True))
     panel.errorbar(
-        sizes, values, yerr=2 * errors, fmt="o-", lw=0.8, color=COLOURS[0], label="bars: 2 s.e."
+        sizes,
+        values,
+        yerr=2 * errors,
+        fmt="o-",
+        lw=0.8,
+        color=COLOURS[0],
+        label="measured (bars: 2 s.e.)",
     )
     panel.axhline(0.25, color=THEORY_COLOUR, lw=0.9, ls="--", label="1/4")
     panel.set(
@@ -131,8 +137,8 @@ def _draw_mean_queue(panel: Axes, settings: Settings, originals: Mapping[int, Sn
     panel.legend()
 
 
-def _draw_correlations(panel: Axes, matrices: Mapping[str, np.ndarray]) -> None:
-    (upper_name, upper), (lower_name, lower) = matrices.items()
+def _draw_correlations(panel: Axes, matrices: Mapping[str, tuple[np.ndarray, float]]) -> None:
+    (upper_name, (upper, upper_error)), (lower_name, (lower, lower_error)) = matrices.items()
     count = len(upper)
     shown = np.triu(upper, 1) + np.tril(lower, -1)
     np.fill_diagonal(shown, np.nan)
@@ -142,9 +148,9 @@ def _draw_correlations(panel: Axes, matrices: Mapping[str, np.ndarray]) -> None:
             if j != k:
                 panel.text(k, j, f"{shown[j, k]:+.3f}", ha="center", va="center", fontsize=8)
     panel.set(
-        title="Correlation of gaps",
-        xlabel=f"gap (above the diagonal: {upper_name})",
-        ylabel=f"gap (below: {lower_name})",
+        title=f"Correlation of gaps 1 to {count}",
+        xlabel=f"above the diagonal: {upper_name} (s.e. {upper_error:.3f})",
+        ylabel=f"below: {lower_name} (s.e. {lower_error:.3f})",
     )
     panel.grid(False)
     panel.set_xticks(range(count), [str(k + 1) for k in range(count)])

@@ -129,7 +129,11 @@ def run(settings: Settings, *, seed: int, simulated: Simulated | None = None) ->
             settings,
         ),
     ]  # fmt: skip
-    matrices = {label: np.corrcoef(gaps, rowvar=False) for label, (gaps, _) in dependences.items()}
+    # Beside each matrix the standard error of a correlation that is 0.
+    matrices = {
+        label: (np.corrcoef(gaps, rowvar=False), 1 / sqrt(len(gaps)))
+        for label, (gaps, _) in dependences.items()
+    }
     table = list(rows(settings, exact, originals, paused, measured))
     return Outcome(claims, table, draw(settings, exact, originals, matrices, measured))
 
