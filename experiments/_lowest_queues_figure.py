@@ -53,12 +53,12 @@ def _draw_laws(panel: Axes, runs: Runs) -> None:
         panel.plot(x, exact, color=colour, label=label)
     panel.set(
         title=f"Lowest queues, n = {runs.settings.n}",
-        xlabel="length / sqrt(n)",
+        xlabel="length / √n",
         ylabel="density (steps: queues, lines: limit)",
         xlim=(0, x[-1]),
         ylim=(0, None),
     )
-    panel.legend(title="Exp(a-b) + Gamma(k-1, a)", title_fontsize=8)
+    panel.legend(title="limit Exp(a − b) + Gamma(k − 1, a)", title_fontsize=8)
 
 
 def _draw_differences(panel: Axes, runs: Runs) -> None:
@@ -66,18 +66,19 @@ def _draw_differences(panel: Axes, runs: Runs) -> None:
     ranks = runs.scaled_ranks(runs.large)
     probs = np.linspace(0.002, 0.998, 250)
     half = _BAND / len(ranks) ** 0.5
-    panel.fill_between([0, 1], -half, half, color=BAND_COLOUR, label="99 % band of an exact sample")
+    panel.fill_between([0, 1], -half, half, color=BAND_COLOUR, alpha=0.5, lw=0,
+                       label="99 % of exact samples stay inside")  # fmt: skip
     panel.axhline(0, color=THEORY_COLOUR, linewidth=0.8)
     for k, colour in zip(_shown(runs), COLOURS, strict=False):
         points = np.quantile(ranks[:, k - 1], probs)
         exact = rank_cdf(points, k, a, b)
         panel.plot(exact, probs - exact, color=colour, label=f"rank {k}")
     panel.set(
-        title="The same, distribution functions less their limits",
+        title="Distribution functions less their limits",
         xlabel="distribution function of the limit",
         ylabel="queues minus limit",
     )
-    panel.margins(y=0.35)
+    panel.margins(y=0.6)
     panel.legend(loc="upper right", fontsize=7.5)
 
 
@@ -102,7 +103,7 @@ def _draw_means(panel: Axes, runs: Runs) -> None:
     panel.set(
         title="Mean lowest queues (bars: 3 s.e.)",
         xlabel="rank k",
-        ylabel="mean length / limit - 1",
+        ylabel="mean length / limit − 1",
     )
     panel.set_xticks(np.arange(1, exact.size + 1))
     panel.margins(y=0.3)
@@ -124,10 +125,12 @@ def _draw_imbalance(panel: Axes, runs: Runs) -> None:
     for each, colour in zip(runs.small, COLOURS[1:], strict=False):
         mean = each.a * each.n**-1.5 * each.imbalance.mean() - np.log(each.n)
         panel.axvline(mean, color=colour, linewidth=1, linestyle="--", label=f"mean, n = {each.n}")
-    panel.axvline(np.euler_gamma, color=THEORY_COLOUR, linewidth=1, linestyle=":", label="its mean")
+    panel.axvline(
+        np.euler_gamma, color=THEORY_COLOUR, linewidth=1, linestyle=":", label="mean, Gumbel"
+    )
     panel.set(
         title="Imbalance: longest minus shortest queue",
-        xlabel="a n^(-3/2) (max - min) - log n",
+        xlabel="a (longest − shortest) / $n^{3/2}$ − log n",
         ylabel="density",
         xlim=(-2.5, 7),
     )
@@ -137,7 +140,7 @@ def _draw_imbalance(panel: Axes, runs: Runs) -> None:
 def _draw_bulk(panel: Axes, runs: Runs) -> None:
     a = runs.settings.a
     share = np.linspace(0, 0.985, 200)
-    panel.plot(share, bulk_profile(share, a), color=THEORY_COLOUR, label="-log(1-x)/a")
+    panel.plot(share, bulk_profile(share, a), color=THEORY_COLOUR, label="−log(1 − x)/a")
     for each, colour, marker in zip(runs.small, COLOURS[1:], MARKERS[1:], strict=False):
         # Rank k of n stands for the share (k - 1/2)/n.
         at = (np.arange(1, each.n + 1) - 0.5) / each.n
@@ -147,9 +150,9 @@ def _draw_bulk(panel: Axes, runs: Runs) -> None:
     label = f"n = {runs.large.n}, as started"
     panel.plot(SHARES, mean.value, MARKERS[0], color=COLOURS[0], markersize=6, label=label)
     panel.set(
-        title="The bulk",
+        title="The bulk: all ranks, from the shortest",
         xlabel="share x of the ranks below",
-        ylabel="length / n^(3/2)",
+        ylabel="length / $n^{3/2}$",
     )
     panel.legend(loc="upper left")
 
@@ -178,12 +181,12 @@ def _draw_waits(panel: Axes, runs: Runs) -> None:
     n = np.geomspace(8, 4000, 100)
     panel.plot(n, n / runs.settings.a, color=COLOURS[2], label="marginal JSQ, every job")
     panel.plot(n, n / slack, "--", color=COLOURS[3], label="random routing, every job")
-    panel.axhline(1 / slack, color=THEORY_COLOUR, linewidth=0.8, label="1/(a-b)")
+    panel.axhline(1 / slack, color=THEORY_COLOUR, linewidth=0.8, label="limit 1/(a − b)")
     panel.set(
         title="Mean waits at equal load (bars: 3 s.e.)",
         xscale="log",
         yscale="log",
         xlabel="number of servers n",
-        ylabel="sqrt(n) x mean wait",
+        ylabel="√n × mean wait",
     )
     panel.legend(fontsize=7.5)

@@ -36,13 +36,14 @@ def draw(runs: Runs) -> Figure:
     return figure
 
 
-def _bars(panel: Axes, x, estimates: Sequence[Estimate], colour: str, marker: str, label: str):
+def _bars(panel: Axes, x, estimates: Sequence[Estimate], colour, marker, label, face=None) -> None:
     panel.errorbar(
         x,
         [float(each.value) for each in estimates],
         yerr=[3 * float(each.std_error) for each in estimates],
         fmt=marker,
         color=colour,
+        markerfacecolor=face or colour,
         label=label,
     )
 
@@ -102,11 +103,11 @@ def _draw_waits(panel: Axes, runs: Runs) -> None:
     random = [random_mean_queue(n, a - each) for each in grid]
     panel.plot(grid, random, "--", color=_RANDOM, label="random, exact")
     overall = [Estimate.from_samples(point.marginal.wait) for point in runs.sweep]
-    _bars(panel, b, overall, _MARGINAL, MARKERS[0], "marginal JSQ, all jobs")
-    premium = [Estimate.from_samples(point.marginal.shortest) for point in runs.sweep]
-    _bars(panel, b, premium, _PREMIUM, MARKERS[2], "marginal JSQ, premium jobs")
+    _bars(panel, b, overall, _MARGINAL, MARKERS[0], "marginal JSQ, all")
     full = [_scaled(point.jsq.wait, n) for point in runs.sweep]
-    _bars(panel, b, full, _JSQ, MARKERS[1], "full JSQ, all jobs")
+    _bars(panel, b, full, _JSQ, MARKERS[1], "full JSQ, all", "none")
+    premium = [Estimate.from_samples(point.marginal.shortest) for point in runs.sweep]
+    _bars(panel, b, premium, _PREMIUM, MARKERS[2], "premium jobs")
     _finish(panel, runs, "Mean wait (bars: 3 s.e.)", "wait, in mean services")
 
 
@@ -132,11 +133,11 @@ def _draw_front(panel: Axes, runs: Runs) -> None:
     panel.axhline(random, linestyle="--", color=_RANDOM, label="random, no messages")
     panel.plot(n, jsq.total.value / n, MARKERS[1], color=_JSQ, markersize=7, label="full JSQ")
     panel.set(
-        title=f"Pareto picture at one load (a - b = {slack:g}, n = {n})",
+        title=f"One load: a − b = {slack:g}, n = {n} (bars: 3 s.e.)",
         xscale="log",
         yscale="log",
         xlabel="messages per job",
-        ylabel="mean queue (bars: 3 s.e.)",
+        ylabel="mean queue, jobs at a server",
         ylim=(None, random * 2),
     )
     panel.legend(fontsize=7.5, loc="lower left")
@@ -145,10 +146,10 @@ def _draw_front(panel: Axes, runs: Runs) -> None:
 def _draw_remaining(panel: Axes, runs: Runs) -> None:
     n = runs.settings.small_n
     share = np.linspace(0, 1, 50)
-    panel.plot(share, 1 - share, color=THEORY_COLOUR, linewidth=0.9, label="limit 1 - b/a")
+    panel.plot(share, 1 - share, color=THEORY_COLOUR, linewidth=0.9, label="limit 1 − b/a")
     for points, colour, marker, label in (
         (runs.sweep, _MARGINAL, MARKERS[0], f"a = {runs.settings.a:g}"),
-        (runs.front, _PREMIUM, MARKERS[2], f"a - b = {runs.settings.slack:g}"),
+        (runs.front, _PREMIUM, MARKERS[2], f"a − b = {runs.settings.slack:g}"),
     ):
         ratios = [
             _scaled(
@@ -160,8 +161,8 @@ def _draw_remaining(panel: Axes, runs: Runs) -> None:
         x = [point.marginal.b / point.marginal.a for point in points]
         _bars(panel, x, ratios, colour, marker, f"{label}, n = {n}")
     panel.set(
-        title="What is left of random routing's mean queue",
-        xlabel="b/a = messages per job x sqrt(n)/a",
+        title="Left of random routing's queue (bars: 3 s.e.)",
+        xlabel="b/a = messages per job × √n/a",
         ylabel="mean queue / that under random routing",
         ylim=(0, 1.05),
     )
@@ -188,9 +189,9 @@ def _draw_premium(panel: Axes, runs: Runs) -> None:
             )
     panel.axhline(1, color=THEORY_COLOUR, linewidth=0.8, label="limit 1/(a-b)")
     panel.set(
-        title="Premium jobs wait as under full JSQ (bars: 3 s.e.)",
-        xlabel="1/sqrt(n)",
-        ylabel="sqrt(n) x mean wait / limit",
+        title="Premium jobs and full JSQ (bars: 3 s.e.)",
+        xlabel="1/√n",
+        ylabel="√n × mean wait / limit",
         xlim=(0, None),
     )
     panel.margins(y=0.4)

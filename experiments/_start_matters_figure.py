@@ -84,7 +84,9 @@ def _draw_off(panel: Axes, runs: Runs) -> None:
     off, kept = runs.off, runs.family[len(runs.family) // 2]
     own = kept.a - kept.b
     x = np.linspace(0, 4 / own, 200)
-    panel.plot(x, np.exp(-off.rates[0] * x), ":", color=COLOURS[3], label="start, off the law")
+    panel.plot(
+        x, np.exp(-off.rates[0] * x), ":", color=COLOURS[3], label="start, lowest gap too small"
+    )
     panel.plot(x, np.exp(-own * x), color=THEORY_COLOUR, label="invariant law")
     for gaps, time, colour, marker in (
         (off.gaps[1], off.times[1], COLOURS[4], MARKERS[3]),
@@ -93,7 +95,7 @@ def _draw_off(panel: Axes, runs: Runs) -> None:
         points = np.linspace(0.1, 3.9, 16) / own
         ascending = np.sort(gaps[:, 0])
         tail = 1 - np.searchsorted(ascending, points) / ascending.size
-        panel.plot(points, tail, marker, color=colour, label=f"from it, t = {time:g}")
+        panel.plot(points, tail, marker, color=colour, label=f"from that start, t = {time:g}")
     panel.set(
         title=f"Off the law of a = {off.a:g}: the lowest rank moves",
         yscale="log",
@@ -142,10 +144,10 @@ def _draw_escape(panel: Axes, runs: Runs) -> None:
         panel.plot(roots, estimate.value, marker, color=colour, label=f"density {each.density:g}")
         # The limit says nothing of a constant: the line goes through the last point.
         line = estimate.value[-1] + kappa * (roots - roots[-1])
-        panel.plot(roots, line, color=colour, linewidth=0.9, label=f"slope kappa = {kappa:.3f}")
+        panel.plot(roots, line, color=colour, linewidth=0.9, label=f"slope κ = {kappa:.3f}")
     panel.set(
         title=f"Densities below b = {runs.settings.b:g}: the lowest rank escapes",
-        xlabel="square root of time",
+        xlabel="√t",
         ylabel="mean lowest rank (bands: 10 to 90 %)",
         ylim=(0, None),
     )
@@ -153,7 +155,7 @@ def _draw_escape(panel: Axes, runs: Runs) -> None:
 
 
 def _draw_rates(panel: Axes, runs: Runs) -> None:
-    b = runs.settings.b
+    b, times = runs.settings.b, runs.escapes[0].times
     k = np.linspace(0, 4, 200)
     shares = np.array([thinning(value) for value in k])
     panel.plot(shares, _SQUARE_ROOT_2 * k, color=THEORY_COLOUR, label="theory")
@@ -167,12 +169,12 @@ def _draw_rates(panel: Axes, runs: Runs) -> None:
             fmt=marker,
             color=colour,
             markersize=6,
-            label=f"slope measured, t = {each.times[1]:g} to {each.times[3]:g}",
+            label=f"density {each.density:g}, measured",
         )
     panel.set(
-        title="How fast: X_(1) / sqrt(t) -> kappa",
+        title=f"Slope in √t, t = {times[1]:g} to {times[3]:g} (bars: 3 s.e.)",
         xlabel="density of the start / b",
-        ylabel="kappa (length per root of time)",
+        ylabel="κ, limit of lowest rank / √t",
         xlim=(0, 1.25),
         ylim=(0, 4.5),
     )
