@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ._frame import COLOURS, MARKERS, THEORY_COLOUR, new_figure
+from ._frame import COLOURS, MARKERS, THEORY_COLOUR, label_round_values, new_figure
 from ._three_cities import CITIES, Plan, travel_times
 
 if TYPE_CHECKING:
@@ -22,6 +22,9 @@ def draw(settings: Settings, plans: list[Plan]) -> Figure:
     _draw_map(plan_map, settings, plans[-2])
     _draw_times(times, plans)
     _draw_shares(shares, plans)
+    for panel in (times, shares):
+        panel.set_xticks([plan.load for plan in plans])
+        panel.set_xlabel("load")
     return figure
 
 
@@ -40,15 +43,17 @@ def _draw_map(panel: Axes, settings: Settings, plan: Plan) -> None:
                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5},
             )
     for index, (name, place) in enumerate(CITIES.items()):
-        panel.scatter(*place, s=1500 * rates[index], color=COLOURS[0], alpha=0.35, zorder=2)
+        demand = settings.demand[index] * plan.load * settings.capacity
+        panel.scatter(*place, s=1500 * demand, color=COLOURS[5], linewidth=0, zorder=2)
         panel.scatter(
             *place,
-            s=1500 * settings.demand[index] * plan.load * settings.capacity,
-            color=COLOURS[1],
-            alpha=0.6,
+            s=1500 * rates[index],
+            facecolor="none",
+            edgecolor=COLOURS[0],
+            linewidth=1.5,
             zorder=3,
         )
-        text = f"{name}\nrate {rates[index]:.2f}, demand {settings.demand[index]:.0%}"
+        text = f"{name}\ncapacity {rates[index]:.2f}, demand {demand:.2f}"
         # Beside the circles, away from the roads.
         offset, side = (
             ((-30, -48), "left") if index == 0 else ((0, -46 if index == 1 else 32), "center")
@@ -57,8 +62,9 @@ def _draw_map(panel: Axes, settings: Settings, plan: Plan) -> None:
             text, place, offset, textcoords="offset points", ha=side, fontsize=8, va="bottom"
         )
     panel.set(
-        title=f"Plan at load {plan.load:g}, chi = {plan.best.chi:.3f}\n"
-        "(blue: capacity, red: demand; lines: travel times)",
+        title=f"Plan at load {plan.load:g}, chi = {plan.best.chi:.2f}\n"
+        "(area of rings: capacity, of discs: demand, in jobs\n"
+        "per time unit; lines: travel times)",
         xlim=(-1.6, 5.4),
         ylim=(-1.8, 5.6),
         aspect="equal",
@@ -66,6 +72,8 @@ def _draw_map(panel: Axes, settings: Settings, plan: Plan) -> None:
     panel.set_xticks([])
     panel.set_yticks([])
     panel.grid(visible=False)
+    for spine in panel.spines.values():
+        spine.set_visible(False)
 
 
 def _draw_times(panel: Axes, plans: list[Plan]) -> None:
@@ -90,25 +98,34 @@ def _draw_times(panel: Axes, plans: list[Plan]) -> None:
     panel.plot(load, pooled, ":", color=THEORY_COLOUR, label="one pooled server, least travel")
     panel.set(
         title="Time to service (bars: 3 s.e.)",
-        xlabel="load",
         ylabel="travel + wait, in time units",
         yscale="log",
     )
+    label_round_values(panel.yaxis)
     panel.legend(fontsize=8)
 
 
 def _draw_shares(panel: Axes, plans: list[Plan]) -> None:
     load = [plan.load for plan in plans]
-    panel.plot(load, [plan.best.chi for plan in plans], "o-", color=COLOURS[0], label="chi")
+    possible = np.array([plan.nearest_exact - plan.pooled for plan in plans])
+    times = [plan.best.mean_time_to_service for plan in plans]
     saved = [
-        (plan.nearest_exact - float(plan.best.mean_time_to_service.value))
-        / (plan.nearest_exact - plan.pooled)
-        for plan in plans
+        plan.nearest_exact - float(time.value) for plan, time in zip(plans, times, strict=True)
     ]
-    panel.plot(load, saved, "s-", color=COLOURS[2], label="part of the possible saving")
+    panel.errorbar(
+        load,
+        saved / possible,
+        yerr=3 * np.array([float(time.std_error) for time in times]) / possible,
+        fmt="s-",
+        color=COLOURS[2],
+        label="part of the possible saving (bars: 3 s.e.)",
+    )
+    # The least is flat in chi, so this is where the search stopped and no more.
+    chi = [plan.best.chi for plan in plans]
+    panel.plot(load, chi, "o:", color=COLOURS[0], label="chi, where the search stopped")
     panel.set(
         title="Fraction that looks, and what is saved by it",
-        xlabel="load",
-        ylim=(0, 1),
+        ylabel="fraction",
+        ylim=(0, 1.25),
     )
     panel.legend()

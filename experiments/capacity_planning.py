@@ -90,7 +90,7 @@ def claims(settings: Settings, plans: list[Plan]) -> Iterator[Claim]:
 
 
 def trend_claims(plans: list[Plan]) -> Iterator[Claim]:
-    """As the load grows the plan comes nearer to the pooled server, and fewer travel."""
+    """As the load grows the plan comes nearer to the pooled server."""
     first, last = excess(plans[0]), excess(plans[-1])
     drop = Estimate(first.value - last.value, np.hypot(first.std_error, last.std_error), first.dof)
     value, error, dof = shortfall(drop)
