@@ -36,22 +36,24 @@ def _draw_levels(panel: Axes, runs: Runs) -> None:
             label=finite.case.label,
         )
     panel.set(
-        title=f"N = {settings.sizes[-1]}, load {settings.load:g} (lines: mean field)",
-        xlabel="level",
-        ylabel="fraction with at least so many jobs (bars: 3 s.e.)",
+        title=f"N = {settings.sizes[-1]:,}, load {settings.load:g} (lines: mean field)",
+        xlabel="level: at least so many jobs; colours as beside",
+        ylabel="fraction of servers (bars: 3 s.e.)",
         xticks=x,
         ylim=(0, 1.0),
     )
-    panel.legend(fontsize=7.5, loc="lower left")
 
 
 def _draw_approach(panel: Axes, runs: Runs) -> None:
     """N (measured - mean field) at level 2, which settles at a constant."""
     settings = runs.settings
-    for finite, colour, marker in zip(runs.long_runs, COLOURS, MARKERS, strict=False):
+    sizes = np.array(settings.sizes, float)
+    for i, finite in enumerate(runs.long_runs):
+        colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]
         exact = finite.case.mean_field(settings.load).fixed_point().occupancy
         panel.errorbar(
-            settings.sizes,
+            # Side by side, so that no bar hides another.
+            sizes * 1.06 ** (i - (len(runs.long_runs) - 1) / 2),
             [
                 n * float(each.value[1] - exact[1])
                 for n, each in zip(settings.sizes, finite.occupancy, strict=True)
@@ -68,12 +70,12 @@ def _draw_approach(panel: Axes, runs: Runs) -> None:
     panel.axhline(0, color=THEORY_COLOUR, linewidth=0.8)
     panel.set(
         title="What parts N servers from the mean field",
-        xlabel="N",
-        ylabel="N x difference at level 2 (bars: 3 s.e.)",
+        xlabel="number of servers N",
+        ylabel="N × difference at level 2 (bars: 3 s.e.)",
         xscale="log",
     )
-    label_values(panel.xaxis, settings.sizes, ".0f")
-    panel.legend(fontsize=7.5)
+    label_values(panel.xaxis, settings.sizes, ",.0f")
+    panel.legend(fontsize=7.5, loc="lower left")
 
 
 def _draw_transient(panel: Axes, runs: Runs) -> None:
@@ -92,9 +94,9 @@ def _draw_transient(panel: Axes, runs: Runs) -> None:
             label=f"at least {level + 1}",
         )
     panel.set(
-        title=f"From empty, d = 2, N = {settings.sizes[-1]} (lines: mean field)",
+        title=f"d = 2 from empty, N = {settings.sizes[-1]:,} (lines: theory)",
         xlabel="time, in mean services",
         ylabel="fraction of servers (bars: 3 s.e.)",
         ylim=(0, 1.0),
     )
-    panel.legend(fontsize=7.5)
+    panel.legend(title="jobs", fontsize=7.5)

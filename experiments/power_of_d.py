@@ -18,6 +18,8 @@ from ._power_of_d_runs import Case, Finite, PolicyFactory, Runs, simulate
 from ._size_extrapolation import extrapolate
 
 _RATIO = 4.0
+# Occupancies below this are too rare to be seen: a claim on one would hold whatever happened.
+_RAREST = 1e-3
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,8 @@ def occupancy_claims(settings: Settings, finite: Finite) -> Iterator[Claim]:
     exact = field.fixed_point().occupancy
     limit, bias = extrapolate(finite.occupancy, _RATIO)
     for level in range(min(settings.num_levels, exact.size)):
+        if exact[level] < _RAREST:
+            continue
         yield Claim(
             "P2.2",
             "Two choices, the usual remedy, settle at their mean field: most jobs wait.",
@@ -106,7 +110,7 @@ def transient_claims(runs: Runs) -> Iterator[Claim]:
     limit, bias = extrapolate(runs.transient, _RATIO)
     for i, time in enumerate(settings.times):
         for level in range(settings.num_levels):
-            if exact[i, level] < 1e-3:
+            if exact[i, level] < _RAREST:
                 continue
             yield Claim(
                 "P2.2",
