@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ._capital_market import mean_log_capital, mean_power_sum, weights
-from ._frame import COLOURS, MARKERS, THEORY_COLOUR, new_figure
+from ._frame import COLOURS, MARKERS, THEORY_COLOUR, label_round_values, new_figure
 
 if TYPE_CHECKING:
     from .capital_distribution import Market
@@ -42,11 +42,13 @@ def _draw_curve(panel: Axes, markets: list[Market]) -> None:
         xlabel="rank from the largest",
         ylabel="exp(mean log weight)",
     )
+    label_round_values(panel.xaxis)
+    label_round_values(panel.yaxis)
     panel.legend(loc="lower left")
 
 
 def _draw_slopes(panel: Axes, markets: list[Market]) -> None:
-    panel.axhline(1, color=THEORY_COLOUR, linewidth=0.8, label="Exp(alpha j)")
+    panel.axhline(1, color=THEORY_COLOUR, linewidth=0.8, label="Exp(α j)")
     for i, (each, colour, marker) in enumerate(zip(markets, COLOURS, MARKERS, strict=False)):
         gaps, bound = each.estimate(lambda capital: capital[..., :-1] - capital[..., 1:])
         j = np.arange(1, each.num_stocks)
@@ -60,12 +62,13 @@ def _draw_slopes(panel: Axes, markets: list[Market]) -> None:
             label=f"N = {each.num_stocks}",
         )
     panel.set(
-        title="Gaps, the lowest cut off (bars: 3 s.e. and the bound on the bias)",
+        title="Gaps (bars: 3 s.e. and the bound on the bias)",
         xscale="log",
-        xlabel="rank j from the largest",
-        ylabel="alpha j x mean gap below",
+        xlabel="rank j from the largest (the last gap cut off)",
+        ylabel="α j × mean gap below",
     )
     panel.set_ylim(0.85, 1.2)
+    label_round_values(panel.xaxis)
     panel.legend(loc="upper left")
 
 
@@ -74,13 +77,14 @@ def _draw_concentration(panel: Axes, markets: list[Market]) -> None:
     for each, colour in zip(markets, COLOURS, strict=False):
         index = np.square(weights(each.fine)).sum(axis=-1).ravel()
         panel.hist(index, bins=bins.tolist(), density=True, color=colour, alpha=0.35)
-        panel.axvline(float(index.mean()), color=colour, label=f"mean, N = {each.num_stocks}")
+        mean, _ = each.estimate(lambda capital: np.square(weights(capital)).sum(axis=-1))
+        value, error = float(mean.value), float(mean.std_error)
+        label = f"mean, N = {each.num_stocks}: {value:.4f} ± {error:.4f} (s.e.)"
+        panel.axvline(value, color=colour, label=label)
         exact = mean_power_sum(each.num_stocks, each.exponent, 2.0)
-        panel.axvline(
-            exact, color=THEORY_COLOUR, linestyle=":", label=f"exact, N = {each.num_stocks}"
-        )
+        panel.axvline(exact, color=THEORY_COLOUR, linestyle=":", label=f"exact: {exact:.4f}")
     panel.set(
-        title="Concentration",
+        title="Concentration of the market",
         xlabel="Herfindahl index, sum of squared weights",
         ylabel="density over markets",
     )

@@ -21,8 +21,10 @@ def draw(runs: Runs) -> Figure:
     """Two panels over the spread, the approach in N, and losses."""
     figure = new_figure(11.0, 8.0)
     (response, busy), (approach, losses) = figure.subplots(2, 2)
-    _draw_spread(response, runs, "response", "mean time in system, in mean services")
-    _draw_spread(busy, runs, "busy", "busy servers / N")
+    _draw_spread(
+        response, runs, "response", "Time in system", "mean time, in mean services (bars: 3 s.e.)"
+    )
+    _draw_spread(busy, runs, "busy", "Busy servers", "busy servers / N (bars: 3 s.e.)")
     _draw_approach(approach, runs)
     _draw_losses(losses, runs)
     return figure
@@ -41,7 +43,7 @@ def _bars(panel: Axes, x, estimates: Sequence[Estimate], colour, marker, label, 
     )
 
 
-def _draw_spread(panel: Axes, runs: Runs, field: str, ylabel: str) -> None:
+def _draw_spread(panel: Axes, runs: Runs, field: str, title: str, ylabel: str) -> None:
     settings = runs.settings
     grid = np.linspace(0, 0.95, 191)
     for name, colour, marker in zip(POLICIES, COLOURS, MARKERS, strict=False):
@@ -50,12 +52,12 @@ def _draw_spread(panel: Axes, runs: Runs, field: str, ylabel: str) -> None:
         panel.plot(grid, values, color=colour, linewidth=0.9, label=f"{name}, fluid limit")
         farms = [each for each in runs.farms if each.policy == name and not np.isnan(each.spread)]
         largest = [getattr(each, field)[-1] for each in farms]
-        label = f"{name}, N = {settings.sizes[-1]}"
+        label = f"{name}, N = {settings.sizes[-1]:,}"
         _bars(panel, [each.spread for each in farms], largest, colour, marker, label)
     panel.set(
-        title=f"Half the servers 1 + s, half 1 - s; load {settings.load:g}",
+        title=f"{title}: half the speeds 1 + s, half 1 − s; load {settings.load:g}",
         xlabel="spread s",
-        ylabel=f"{ylabel} (bars: 3 s.e.)",
+        ylabel=ylabel,
     )
     panel.legend()
 
@@ -74,19 +76,21 @@ def _draw_approach(panel: Axes, runs: Runs) -> None:
         ]
         label = f"{each.profile.name}" if each.policy == "JFSQ" else None
         line = "-" if each.policy == "JFSQ" else ":"
-        _bars(panel, sizes, extra, COLOURS[index], MARKERS[index], label, line)
+        # Side by side, so that no bar hides another.
+        place = sizes * 1.03 ** (2 * index - len(names) + (each.policy == "JSQ"))
+        _bars(panel, place, extra, COLOURS[index], MARKERS[index], label, line)
         if each.profile.has_classes and each.policy == "JFSQ" and np.isfinite(fluid.extra_busy):
-            panel.plot(sizes[-1] * 1.5, fluid.extra_busy, "_", color=COLOURS[index], markersize=14)
+            panel.plot(sizes[-1] * 1.7, fluid.extra_busy, "_", color=COLOURS[index], markersize=14)
     panel.plot([], [], "_", color=THEORY_COLOUR, markersize=14, label="next order of JFSQ")
     panel.plot([], [], ":", color=THEORY_COLOUR, linewidth=0.8, label="dotted: JSQ")
     panel.set(
         title="Busy servers less the fluid limit's (bars: 3 s.e.)",
-        xlabel="servers N",
-        ylabel="servers",
+        xlabel="number of servers N",
+        ylabel="busy servers − N × limit",
         xscale="log",
         yscale="symlog",
     )
-    label_values(panel.xaxis, sizes, ".0f")
+    label_values(panel.xaxis, sizes, ",.0f")
     panel.legend(fontsize=7.5, ncols=2)
 
 
