@@ -43,8 +43,8 @@ def _draw_shape(panel: Axes, runs: Runs) -> None:
         _bars(panel, x, diffusions, colour, MARKERS[1], "white", f"{label}: diffusion")
     panel.set(
         title="Mean of the total (bars: 3 s.e.; lines: limits)",
-        xlabel="beta N^(1/2 - alpha); diffusion: its beta",
-        ylabel="rate x E beta (jobs - N)/N^alpha",
+        xlabel=r"queues: $\beta N^{1/2-\alpha}$; diffusion: its β",
+        ylabel=r"rate × E β (jobs − N) / $N^\alpha$",
         xlim=(0, None),
         ylim=(0, 3.0),
     )
@@ -76,7 +76,7 @@ def _draw_tail(panel: Axes, runs: Runs, profile, policy: str, colour: str) -> No
             fmt=marker,
             color=colour,
             alpha=strength,
-            label=f"N = {total.parameter}",
+            label=f"N = {total.parameter:,}",
         )
     x, shape = np.linspace(0, GRID[-1], 200), _limit(profile)
     panel.plot(
@@ -91,11 +91,12 @@ def _draw_tail(panel: Axes, runs: Runs, profile, policy: str, colour: str) -> No
         label=f"Gamma({other:.3g}), for comparison",
     )
     panel.set(
-        title=f"{profile.name}, {policy}, alpha = {settings.alpha:g} (bars: 3 s.e.)",
-        xlabel="rate x beta (jobs - N)/N^alpha",
+        title=f"{profile.name}, {policy}, α = {settings.alpha:g} (bars: 3 s.e.)",
+        xlabel=r"rate × β (jobs − N) / $N^\alpha$",
         ylabel="P(above)",
         yscale="log",
         ylim=(1e-3, 1.2),
         xlim=(0, GRID[-1]),
     )
-    panel.legend(fontsize=7.5, loc="lower left")
+    # Where neither points nor bars are.
+    panel.legend(fontsize=7.5, loc="upper right")
