@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import gammaln
 
 import queueing
 from queueing import JSQ, Marginal, PowerOfD, Random, RankBased, RateProportional, System
@@ -90,6 +91,71 @@ def test_an_own_clock_for_each_class_of_servers_is_rejected(leapt, monkeypatch):
     monkeypatch.setattr(_batched, "leap_all_compiled", wrong)
     states = simulate(UNLIKE, THIN, initial=[2, 0, 1]).lengths[0]
     assert p_value(states, law, 4, is_ranked=False) < 1e-6
+
+
+def _rates(special_rate, rank_cdf, class_of, arrivals, services):
+    numbers = [jnp.asarray(each, float) for each in (rank_cdf, arrivals, services)]
+    log_factorial = jnp.asarray(gammaln(np.arange(512.0) + 1.0))
+    cdf, *pair = numbers
+    return _batched_leap.LeapRates(
+        jnp.float64(special_rate), cdf, jnp.asarray(class_of), *pair, jnp.inf, log_factorial
+    )
+
+
+def test_a_leap_is_what_its_uniforms_say(monkeypatch):
+    """Exact: counts by SciPy's quantiles, the depth of the minimum by its product formula."""
+    rng, size = np.random.default_rng(1), 60
+    uniforms = {
+        _batched_random.STREAM_COUNTS: rng.random((2, 2, size)),
+        _batched_random.STREAM_MINIMA: rng.random((2, 2, size)) ** 3,
+    }
+    class_of, pieces = np.arange(size) % 2, np.array([2.0, 0.5])
+    arrivals, services = np.array([3.0, 1.0]), np.array([3.5, 6.0])
+    lengths = rng.integers(0, 5, (2, size))
+    expected = np.empty((2, size), int)
+    for r, i in np.ndindex(2, size):
+        means = pieces[r] * arrivals[class_of[i]], pieces[r] * services[class_of[i]]
+        draws = uniforms[_batched_random.STREAM_COUNTS][:, r, i]
+        ups, downs = (int(stats.poisson.ppf(u, m)) for u, m in zip(draws, means, strict=True))
+        depth, tail = 0, 1.0
+        while depth < downs:
+            tail *= min(1.0, (downs - depth) / (ups + depth + 1)) if depth >= downs - ups else 1.0
+            if tail < uniforms[_batched_random.STREAM_MINIMA][0, r, i]:
+                break
+            depth += 1
+        expected[r, i] = lengths[r, i] + ups - downs + max(0, depth - lengths[r, i])
+    with jax.enable_x64(True):
+        monkeypatch.setattr(
+            _batched_leap, "uniform_pair", lambda s, t, k, stream: jnp.asarray(uniforms[stream])
+        )
+        rates = _rates(1.0, [1.0], class_of, arrivals, services)
+        found = _batched_leap._leap(
+            jnp.asarray(lengths),
+            jnp.asarray(pieces),
+            *[None, rates, None],  # type: ignore[arg-type]
+        )
+    np.testing.assert_array_equal(found, expected)
+    assert np.any(expected == 0) and np.any(expected > lengths)
+
+
+def test_special_arrivals_are_what_their_uniforms_say(monkeypatch):
+    """Exact: the gap, the rank by its cumulated probabilities, and which of the tied servers."""
+    uniforms = [[[0.2], [0.5], [0.9], [0.9]], [[0.1], [0.67], [0.66], [1.0]]]
+    lengths = np.array([[2, 1, 1, 1], [0, 3, 3, 3], [0, 3, 3, 3], [0, 4, 4, 4]])
+    arrives = [True, True, True, False]
+    expected = lengths + np.array([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 0]])
+    with jax.enable_x64(True):
+        monkeypatch.setattr(_batched_leap, "uniform_pair", lambda *_: jnp.asarray(uniforms))
+        rates = _rates(4.0, [0.5, 1.0], np.zeros(4, int), [0.0], [0.0])
+        args: Any = (jnp.asarray(lengths), jnp.asarray(arrives), None, rates, None)
+        found = _batched_leap._join_by_rank(*args)
+        gaps = _batched_leap._draw_gap(args[2], rates, args[4])
+        args = (*args[:3], rates._replace(rank_cdf=jnp.ones(1)), None)
+        lowest = _batched_leap._join_by_rank(*args)
+    np.testing.assert_array_equal(found, expected)
+    expected = lengths + np.array([[0, 1, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]])
+    np.testing.assert_array_equal(lowest, expected)
+    np.testing.assert_allclose(gaps, -np.log([0.2, 0.5, 0.9, 0.9]) / 4.0)
 
 
 def test_events_on_counts_have_the_exact_law_of_all_ranks_together():

@@ -5,12 +5,18 @@ import pytest
 
 import queueing
 from atlas.ensemble import resolve_seed
-from queueing import JSQ, RankBased, RoundRobin, System
-from queueing._engine import ENGINES
+from queueing import JSQ, PausedSystem, RankBased, RoundRobin, System
+from queueing._engine import ENGINES, _base, _markov_batch
+from queueing._engine._alias import alias_table
 from queueing._engine._base import OneByOne
+from queueing._engine._event_loop import event_rates
+from queueing._engine._leap_batch import LeapBatch
+from queueing._engine._leap_loop import LeapSystem
+from queueing._engine._leap_subject import LeapSubject
 from queueing._engine._replica_seeds import replica_generators, replica_words
 from queueing._state_view import StateView
 from queueing._subject import resolve_subject
+from tests.special_arrivals import arrivals_by_hand
 
 _DURATIONS = np.array([0.0, 0.3, 0.0, 0.7])
 CONGESTED = queueing.extreme_congestion(40, 2.0, 1.0)
@@ -45,6 +51,9 @@ def check_block(engine, case):
     start = np.cumsum(np.random.default_rng(1).integers(0, 3, (3, size)), axis=1) % 7
     if engine == "pauses":
         start.sort(axis=1)
+    if engine in ("leap", "two_scale"):
+        # Nothing that is known of a replica far from 0 may serve the next one.
+        start[0] += 1000
 
     def states(seed, indices):
         return _table(begin(start, resolve_seed(seed), indices), 12, size)
@@ -78,6 +87,93 @@ def test_long_replicas_leave_the_block(monkeypatch):
     monkeypatch.setattr("queueing._engine._markov_batch._MOST_LEVELS", 3)
     single = _table(begin(start, resolve_seed(1), range(2)), 8, 5)
     np.testing.assert_array_equal(found, single)
+
+
+class _Stub:
+    """A run whose lengths say which replica it is, when it started and how long it went on."""
+
+    def __init__(self, lengths, sequence):
+        self._state = np.array([*lengths[:2], *sequence.spawn_key, 0])
+
+    def lengths(self):
+        return self._state.copy()
+
+    def advance(self, duration):
+        self._state[-1] += round(10.0 * duration)
+
+    def violation_bound(self):
+        return None
+
+
+def test_what_policies_remember_is_not_put_together_at_any_price(monkeypatch):
+    """Exact: memories of unlike sizes, or too large ones, send replicas one by one."""
+    system = System(np.arange(1.0, 5.0), 3.0)
+    kernel, lengths = queueing.JFSQ().kernel(system), np.array([[1, 0, 2, 4], [900, 0, 0, 0]])
+    alike = _markov_batch._memories(kernel, lengths[[0, 0]])
+    np.testing.assert_array_equal(alike, [kernel.memory(lengths[0])] * 2)
+    assert _markov_batch._memories(kernel, lengths) is None
+    rules = _markov_batch.BatchRules(kernel, event_rates(system), 7.0, _Stub)
+    expected = [[1, 0, 4, 0], [1, 0, 4, 3], [1, 0, 4, 3], [1, 0, 4, 10]]
+    expected += [[900, 0, 5, 0], [900, 0, 5, 3], [900, 0, 5, 3], [900, 0, 5, 10]]
+    for most in (_base._LENGTHS_SEEN_TOGETHER, 8, 1):
+        monkeypatch.setattr(_base, "_LENGTHS_SEEN_TOGETHER", most)
+        batch = _markov_batch.MarkovBatch(rules, lengths, resolve_seed(1), range(4, 6))
+        assert _table(batch, 8, 4).tolist() == expected
+    monkeypatch.setattr(_markov_batch, "_MOST_MEMORIES", 2 * alike.shape[1] - 1)
+    assert _markov_batch._memories(kernel, lengths[[0, 0]]) is None
+
+
+@pytest.mark.parametrize("ranks", [[0], [0, 2]])
+def test_leaps_take_special_arrivals_as_they_come(ranks):
+    """Oracle: `arrivals_by_hand`; servers that never work, in two classes."""
+    weights = np.zeros(ranks[-1] + 1)
+    weights[ranks] = 1.0 / len(ranks)
+    none = np.zeros(2)
+    bounds = np.array([0, 70, 100])
+    table = alias_table(weights)
+    system = LeapSystem(40.0, *table, bounds, none, none, 0.0)
+    servers = np.random.default_rng(3).permutation(100)
+    start = np.random.default_rng(2).integers(0, 5, (2, 100))
+    shared = LeapSubject(system, servers, None, none)  # type: ignore[arg-type]
+    batch = LeapBatch(shared, start, resolve_seed(1), range(2))
+    sides = batch._banks.side.copy()
+    batch.advance(3.0)
+    for lengths, row, side in zip(batch.lengths(), start, sides, strict=True):
+        by_hand = arrivals_by_hand(row[servers], 3.0, 40.0, table, side)
+        np.testing.assert_array_equal(lengths[servers], by_hand)
+
+
+_MANY, _THIN_40 = 1e6, queueing.Marginal(JSQ(), rate=50.0)
+_PACES = [
+    ("markov", (System([0.0, 1e-9], _MANY), JSQ()), 0, 1.0),
+    ("markov", (System([0.6 * _MANY, 0.4 * _MANY], 0.0), JSQ()), 3_000_000, -1.0),
+    ("pauses", (PausedSystem([0.0, _MANY], [0.0, 0.0]), None), 0, 1.0),
+    ("pauses", (PausedSystem([0.0, 0.0], [_MANY, 0.0]), None), 3_000_000, -1.0),
+    ("leap", (System(np.full(40, 1e-9), _MANY), _THIN_40), 0, 1.0),
+    ("leap", (System(np.full(40, _MANY / 40), 0.0), JSQ()), 3_000_000, -1.0),
+    ("two_scale", (System(np.full(40, 1e-9), _MANY), _THIN_40), 0, 1.0),
+    ("two_scale", (System(np.full(40, _MANY / 40), 0.0), JSQ()), 3_000_000, -1.0),
+    pytest.param(
+        *("batched", (System(np.full(40, 1e-9), _MANY), _THIN_40), 0, 1.0), marks=pytest.mark.slow
+    ),
+]
+
+
+@pytest.mark.parametrize(("engine", "case", "start", "sign"), _PACES)
+def test_the_clock_goes_right(engine, case, start, sign):
+    """Arrivals only, or services only, 2e6 of them in two spans of time: Poisson, 6 sigma each.
+
+    Detects .6 % of a rate.
+    """
+    subject = resolve_subject(*case)
+    runner = ENGINES[engine].configured(horizon=2.0, violation_budget=1e-9, num_threads=1)
+    lengths = np.full((1, subject.num_servers), start)
+    batch = runner.prepare_batch(subject)(lengths, resolve_seed(4), range(1))
+    totals = [start * subject.num_servers]
+    for _, states in batch.states(np.array([0.5, 1.5])):
+        totals += states.sum(axis=1).tolist()
+    changes = sign * np.diff(totals)
+    assert np.all(abs(changes - [0.5e6, 1.5e6]) < 6.0 * np.sqrt([0.5e6, 1.5e6]))
 
 
 @pytest.mark.parametrize("seed", [0, 7, 2**63])

@@ -13,28 +13,18 @@ from queueing._engine._packed_alias import draw_packed, fill_packed, make_packed
 from queueing._engine._poisson_tables import poisson_window, skellam_window, window_bound
 from queueing._engine._ranked_queues import move, rank_queues, with_room
 from queueing._engine._select import select_rank
-from queueing._engine._xoshiro import NUM_LANES, fill_words, make_bank, next_word, uniform_index
+from queueing._engine._xoshiro import (
+    NUM_LANES,
+    fill_words,
+    make_bank,
+    next_exponential,
+    next_word,
+    uniform_index,
+    valid_states,
+)
 from queueing._sampling_plan import SamplingPlan
 from queueing._subject import resolve_subject
-
-_MASK = 2**64 - 1
-
-
-def _rotate(word, left):
-    return ((word << left) | (word >> (64 - left))) & _MASK
-
-
-def _reference_word(state):
-    """xoshiro256++ in Python's integers."""
-    result = (_rotate((state[0] + state[3]) & _MASK, 23) + state[0]) & _MASK
-    shifted = (state[1] << 17) & _MASK
-    state[2] ^= state[0]
-    state[3] ^= state[1]
-    state[1] ^= state[2]
-    state[0] ^= state[3]
-    state[2] ^= shifted
-    state[3] = _rotate(state[3], 45)
-    return result
+from tests.special_arrivals import reference_word
 
 
 @numba.njit
@@ -50,7 +40,7 @@ def test_words_are_those_of_xoshiro256plusplus():
     states = [[int(word) for word in bank.lanes[:, lane]] for lane in range(NUM_LANES)]
     words = np.empty(64 * NUM_LANES, np.uint64)
     fill_words(bank.lanes, words)
-    expected = [_reference_word(state) for _ in range(64) for state in states]
+    expected = [reference_word(state) for _ in range(64) for state in states]
     assert words.tolist() == expected
 
 
@@ -62,6 +52,19 @@ def test_every_replica_has_its_own_words():
         states.update(map(tuple, bank.lanes.T.tolist()))
         states.add(tuple(bank.side.tolist()))
     assert len(states) == 1000 * (NUM_LANES + 1)
+
+
+@numba.njit
+def _exponential(side):
+    return next_exponential(side)
+
+
+def test_the_least_word_and_the_state_of_zeros_do_no_harm():
+    """Exact: the word 0 stands for a finite exponential; four zeros would stay zeros for ever."""
+    assert _exponential(np.array([0, 1, 2, 0], np.uint64)) == pytest.approx(54.0 * np.log(2.0))
+    states = np.zeros((4, 3), np.uint64)
+    states[2, 1] = 5
+    assert valid_states(states).tolist() == [[1, 0, 1], [0, 0, 0], [0, 5, 0], [0, 0, 0]]
 
 
 @numba.njit

@@ -1,5 +1,6 @@
 """Leaps on two scales: the chain's law, and a bound of what may go wrong that can be trusted."""
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,10 @@ from scipy.linalg import expm
 
 import queueing
 from queueing import JSQ, Marginal, PowerOfD, Random, RankBased, System
-from queueing._engine._leap_interval import GROUP, fill_leap, make_leap_tables
+from queueing._engine import _two_scale_far, _two_scale_steps
+from queueing._engine._alias import alias_table
+from queueing._engine._leap_interval import GROUP, fill_leap, make_leap_scratch, make_leap_tables
+from queueing._engine._leap_loop import LeapSystem
 from queueing._engine._two_scale import TwoScaleEngine
 from queueing._engine._two_scale_bound import (
     NUM_CLASSES,
@@ -19,7 +23,21 @@ from queueing._engine._two_scale_bound import (
     measure_distances,
     servers_within,
 )
+from queueing._engine._two_scale_far import (
+    SERVERS_PER_BLOCK,
+    SharedLeap,
+    WorkSpace,
+    WorkSpaces,
+    leap_blocks,
+    num_block_words,
+)
+from queueing._engine._two_scale_near import make_sight, run_near
+from queueing._engine._two_scale_pace import first_pace
+from queueing._engine._two_scale_pieces import make_pieces
+from queueing._engine._two_scale_steps import StepRules, advance_alone, build_advance, make_walkers
+from queueing._engine._xoshiro import BANK_WORDS, make_bank
 from queueing._subject import resolve_subject
+from tests.special_arrivals import arrivals_by_hand
 from tests.test_engine_batches import CLASSES, CONGESTED, THIN, check_block
 
 _FALSE_FAIL = 1e-6
@@ -149,6 +167,134 @@ def test_two_scale_leaps_have_the_chains_joint_law():
     lost, bounds = run_two_scale((System(np.full(3, 4.0), 9.0), Random()), _START, 0.75, **options)
     assert _joint_p_value(lost, exact) < _FALSE_FAIL
     assert bounds.max() == 0.0
+
+
+def _leap_system(special_rate, ranks, rates, bounds):
+    weights = np.zeros(ranks[-1] + 1)
+    weights[ranks] = 1.0 / len(ranks)
+    rates = [np.asarray(each, float) for each in rates]
+    table = alias_table(weights)
+    return LeapSystem(special_rate, *table, np.array(bounds), *rates, float(np.max(rates)))
+
+
+def _bank_words(num_replicas):
+    """Words that seed the banks of replicas of 100 servers, and of their blocks."""
+    rng, sizes = np.random.default_rng(3), (BANK_WORDS, num_block_words(100))
+    return [rng.integers(0, 2**64, (num_replicas, size), np.uint64) for size in sizes]
+
+
+@pytest.mark.parametrize(("way", "ranks"), [("near", [0]), ("near", [0, 2]), ("plain", [0, 2])])
+def test_macro_steps_take_special_arrivals_as_they_come(way, ranks, monkeypatch):
+    """Oracle: `arrivals_by_hand`; servers that never work, so that a rise of the lowest ranks ends
+    every macro step, with a special arrival due."""
+    system = _leap_system(40.0, ranks, ([0.0, 0.0], [0.0, 0.0]), [0, 70, 100])
+    start = np.random.default_rng(2).integers(0, 9, (2, 100))
+    walkers = make_walkers(start.copy(), *_bank_words(2), first_pace(system, 9.0))
+    sides, advance = walkers.bank.side.copy(), advance_alone
+    if way == "plain":
+        monkeypatch.setattr(_two_scale_steps, "_MANY_NEAR", 0)
+        monkeypatch.setattr(_two_scale_steps, "_NEAR_SHARE", 0.0)
+        advance = build_advance(leap_blocks)
+    rules = StepRules(system, make_pieces(system), 1e-9, -1.0)
+    advance(walkers, 5.0, rules, WorkSpaces(100).own, make_sight(ranks[-1] + 1), False)
+    for lengths, row, side in zip(walkers.blocks.lengths, start, sides, strict=True):
+        by_hand = arrivals_by_hand(row, 5.0, 40.0, (system.rank_cut, system.rank_alias), side)
+        np.testing.assert_array_equal(lengths, by_hand)
+    assert np.all((walkers.sums[:, 1] >= 5.0) & (walkers.sums[:, 0] == 0.0))
+
+
+def test_macro_steps_keep_the_least_length_of_every_group():
+    system = _leap_system(40.0, [0], ([3.0, 1.0], [4.0, 2.0]), [0, 70, 100])
+    start = np.random.default_rng(2).integers(0, 60, (2, 100))
+    walkers = make_walkers(start.copy(), *_bank_words(2), first_pace(system, 0.1))
+    rules = StepRules(system, make_pieces(system), 1e-9, -1.0)
+    for _ in range(20):
+        advance_alone(walkers, 0.2, rules, WorkSpaces(100).own, make_sight(1), False)
+        for lengths, minima in zip(walkers.blocks.lengths, walkers.blocks.minima, strict=True):
+            parts = np.split(lengths, range(GROUP, 100, GROUP))
+            assert minima.tolist() == [part.min() for part in parts]
+    num_steps, num_near = walkers.sums[:, 1:].T
+    assert np.all(num_near < 50 * num_steps)
+
+
+def test_near_and_far_queues_of_every_class_move_once():
+    """Births only, in two classes, half of each far: Poisson, 6 sigma each, detects 2 % of a rate.
+
+    The 80 special arrivals do not show.
+    """
+    system = _leap_system(40.0, [0], ([3000.0, 2000.0], [0.0, 0.0]), [0, 70, 100])
+    start = np.tile([0, 10**6], 50)[None]
+    walkers = make_walkers(start.copy(), *_bank_words(1), first_pace(system, 0.25))
+    rules = StepRules(system, make_pieces(system), 1e-9, -1.0)
+    advance_alone(walkers, 2.0, rules, WorkSpaces(100).own, make_sight(1), False)
+    changes = (walkers.blocks.lengths - start)[0].reshape(50, 2)
+    found = np.array([changes[:35].sum(axis=0), changes[35:].sum(axis=0)])
+    means = np.array([[35 * 6000.0] * 2, [15 * 4000.0] * 2])
+    assert np.all(abs(found - means) < 6.0 * np.sqrt(means))
+    assert 0.0 < walkers.sums[0, 2] <= 50 * walkers.sums[0, 1]
+
+
+def test_near_queues_move_at_their_rates_over_any_digits_of_time():
+    """Births in one class, deaths in another, 4096 queues each: Poisson, 6 sigma each; every digit
+    of the time by itself, and all together. Detects 3 % of a rate at the longest."""
+    system = _leap_system(1e-300, [0], ([3.0, 0.0], [0.0, 5.0]), [0, 4096, 8192])
+    pieces, bank = make_pieces(system), make_bank(np.random.SeedSequence(6))
+    for units in (0.7, 1, 5, 15, 3 * 16, 15 * 16, 7 * 256, 2 * 4096, 13 * 4096, 19 * 4096 + 5000.6):
+        lengths, duration = np.full(8192, 10**6), units * pieces.unit
+        scratch, sight = make_leap_scratch(8192), make_sight(1)
+        run_near(lengths, duration, 10**7, False, system, pieces, bank, scratch, sight, False)
+        changes = abs(lengths - 10**6).reshape(2, 4096).sum(axis=1)
+        means = 4096 * duration * np.array([3.0, 5.0])
+        assert np.all(abs(changes - means) < 6.0 * np.sqrt(means))
+
+
+def test_the_highest_level_chosen_is_of_any_special_arrival():
+    """Queues fall by 200 jobs from 1000; the first of about 80 special arrivals finds the highest."""
+    system = _leap_system(40.0, [0], ([0.0, 0.0], [100.0, 100.0]), [0, 4, 8])
+    pieces, bank = make_pieces(system), make_bank(np.random.SeedSequence(6))
+    lengths, scratch, sight = np.full(8, 1000), make_leap_scratch(8), make_sight(1)
+    passed, highest, is_due = run_near(
+        lengths, 2.0, 10**7, False, system, pieces, bank, scratch, sight, False
+    )
+    assert (passed, is_due) == (2.0, False)
+    assert lengths.max() < 900 < 960 < highest <= 1000
+
+
+def test_the_bound_counts_every_far_queue_at_its_own_depth():
+    """Oracle: the sum over the far queues of the tail at their distance above the highest level
+    chosen, in classes one job wide."""
+    system = _leap_system(1.0, [0], ([3.0, 1.0], [4.0, 2.0]), [0, 60, 100])
+    lengths = np.random.default_rng(1).integers(10, 60, 100)
+    minima = np.array([part.min() for part in np.split(lengths, range(GROUP, 100, GROUP))])
+    space = WorkSpaces(100).own
+    distances = measure_distances(lengths, minima, system.bounds, 20, 3.0)
+    plan, found, expected = _two_scale_steps._Plan(2.0, distances, 4), 0.0, 0.0
+    for c in range(2):
+        law = _two_scale_steps._fill(c, 2.0, system, space)
+        found += _two_scale_steps._violation(c, 2.0, system, space, law, plan, 17)
+        own = lengths[system.bounds[c] : system.bounds[c + 1]]
+        rates = 2.0 * system.arrival_rates[c], 2.0 * system.service_rates[c]
+        tails = depth_tail(own[own > 24] - 17, law, space.tables.change.weights, *rates)
+        expected += tails.sum()
+    assert distances.width == 1
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_replicas_at_a_time_share_no_work_space(monkeypatch):
+    """Exact: two callers of one `SharedLeap`, each with its own space for every share."""
+    shares: list[Any] = []
+    monkeypatch.setattr(_two_scale_far, "_leap_part", lambda *share: shares.append(share))
+    size = 3 * SERVERS_PER_BLOCK + 5
+    leap = SharedLeap(size, 2)
+    nothing: Any = None
+    for _ in range(2):
+        caller = threading.Thread(
+            target=leap, args=(nothing, 7, size, nothing, WorkSpace(nothing, nothing))
+        )
+        caller.start()
+        caller.join()
+    assert sorted(share[1:5] for share in shares) == 2 * [(0, 2, 7, size)] + 2 * [(2, 4, 7, size)]
+    assert len({share[-1].scratch.words.ctypes.data for share in shares}) == 4
 
 
 def test_replicas_do_not_depend_on_chunks_or_threads():

@@ -27,8 +27,8 @@ def _simulate(name, **settings):
 
 
 @pytest.mark.parametrize("name", _cases())
-def test_a_replica_is_the_same_in_any_batch(name):
-    """C5, C6: bit for bit over batches, chunks and threads; and all replicas differ."""
+def test_a_replica_is_the_same_in_any_batch(name, monkeypatch):
+    """C5, C6: bit for bit over batches, chunks, blocks and threads; and all replicas differ."""
     whole = _simulate(name, replicas=9).lengths
     for start, stop in ((0, 4), (4, 9), (8, 9)):
         part = _simulate(name, replicas=range(start, stop))
@@ -37,6 +37,11 @@ def test_a_replica_is_the_same_in_any_batch(name):
     for chunk, num_threads in ((1, 1), (2, 2), (9, 1), (7, 3)):
         again = _simulate(name, replicas=9, chunk=chunk, num_threads=num_threads)
         np.testing.assert_array_equal(again.lengths, whole)
+    monkeypatch.setattr("queueing._simulate._BLOCK_REPLICAS", 4)
+    np.testing.assert_array_equal(_simulate(name, replicas=9, chunk=9).lengths, whole)
+    monkeypatch.setattr("queueing._simulate._BLOCK_LENGTHS", 1)
+    np.testing.assert_array_equal(_simulate(name, replicas=9, chunk=5).lengths, whole)
+    monkeypatch.undo()
     long = _simulate(name, times=np.arange(10.0, 110.0, 10.0), replicas=64).lengths
     assert len(np.unique(np.swapaxes(long, 0, 1).reshape(64, -1), axis=0)) == 64
 

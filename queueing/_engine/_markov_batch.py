@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 # Above these a replica is long, or large, and better run by itself.
 _MOST_LEVELS = 1 << 18
 _MOST_LENGTHS = 1 << 22
+# What the policy remembers in all replicas of a block together.
+_MOST_MEMORIES = 1 << 22
 
 
 class BatchRules(NamedTuple):
@@ -70,10 +72,10 @@ class MarkovBatch(Batch):
     def states(self, durations: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
         rules, lengths = self._rules, self._lengths
         ticks = poisson_counts(self._seed, self._replicas, rules.tick_rate * durations)
-        memories = [rules.kernel.memory(row) for row in lengths]
         highest = int(lengths.max()) + int(ticks.sum(axis=1).max())
         is_long = highest >= _MOST_LEVELS or lengths.size * durations.size > _MOST_LENGTHS
-        if is_long or len({memory.shape for memory in memories}) > 1:
+        memories = None if is_long else _memories(rules.kernel, lengths)
+        if memories is None:
             yield from OneByOne(rules.start, lengths, self._seed, self._replicas).states(durations)
             return
         num_replicas, num_servers = lengths.shape
@@ -94,7 +96,7 @@ class MarkovBatch(Batch):
             make_banks(replica_words(self._seed, self._replicas, (), BANK_WORDS)),
             work,
             rules.rates,
-            (kernel.numbers, kernel.names, np.stack(memories)),
+            (kernel.numbers, kernel.names, memories),
             _NO_TABLES,
             EMPTY_SAMPLER,
             states,
@@ -111,6 +113,20 @@ _NO_TABLES = (
     np.zeros((0, 0), np.int64),
     np.zeros(0, np.int64),
 )
+
+
+def _memories(kernel: Kernel, lengths: np.ndarray) -> np.ndarray | None:
+    """(R, m) what the policy remembers in each replica; None if that is unlike or too much."""
+    first = kernel.memory(lengths[0])
+    if first.size * len(lengths) > _MOST_MEMORIES:
+        return None
+    memories = np.empty((len(lengths), first.size), np.int64)
+    for row, own in zip(lengths, memories, strict=True):
+        memory = kernel.memory(row)
+        if memory.shape != first.shape:
+            return None
+        own[:] = memory
+    return memories
 
 
 def _orders(lengths: np.ndarray) -> np.ndarray:

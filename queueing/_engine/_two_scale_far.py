@@ -86,6 +86,13 @@ def num_block_words(num_servers: int) -> int:
     return BANK_WORDS * -(-num_servers // SERVERS_PER_BLOCK)
 
 
+class _Scratches(threading.local):
+    """Work spaces for the shares of each caller: replicas that run at a time share none."""
+
+    def __init__(self, num_servers: int, num_threads: int) -> None:
+        self.own = [_make_scratch(num_servers) for _ in range(num_threads)]
+
+
 class SharedLeap:
     """Leaps of blocks that several threads share.
 
@@ -96,16 +103,17 @@ class SharedLeap:
 
     def __init__(self, num_servers: int, num_threads: int) -> None:
         self._pool = ThreadPoolExecutor(num_threads - 1)
-        self._scratch = [_make_scratch(num_servers) for _ in range(num_threads)]
+        self._scratches = _Scratches(num_servers, num_threads)
 
     def __call__(
         self, blocks: Blocks, start: int, stop: int, law: LeapLaw, space: WorkSpace
     ) -> None:
         """As `leap_blocks`; the numbers are the same."""
         first, last = start // SERVERS_PER_BLOCK, -(-stop // SERVERS_PER_BLOCK)
-        num_shares = max(1, min(len(self._scratch), last - first))
+        scratches = self._scratches.own
+        num_shares = max(1, min(len(scratches), last - first))
         ends = [first + (last - first) * k // num_shares for k in range(num_shares + 1)]
-        spaces = [space._replace(scratch=each) for each in self._scratch]
+        spaces = [space._replace(scratch=each) for each in scratches]
         shares = [
             (blocks, ends[k], ends[k + 1], start, stop, law, spaces[k]) for k in range(num_shares)
         ]
