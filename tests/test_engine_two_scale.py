@@ -249,7 +249,7 @@ def test_near_queues_move_at_their_rates_over_any_digits_of_time():
 
 
 def test_the_highest_level_chosen_is_of_any_special_arrival():
-    """Queues fall by 200 jobs from 1000; the first of some 80 special arrivals finds the highest."""
+    """Queues fall by 200 jobs; the first of about 80 special arrivals finds the highest level."""
     system = _leap_system(40.0, [0], ([0.0, 0.0], [100.0, 100.0]), [0, 4, 8])
     pieces, bank = make_pieces(system), make_bank(np.random.SeedSequence(6))
     lengths, scratch, sight = np.full(8, 1000), make_leap_scratch(8), make_sight(1)
