@@ -71,34 +71,17 @@ class MarkovEngine(Engine):
 
     def prepare(self, subject: Subject, plan: SamplingPlan | None) -> Any:
         """A function (lengths, sequence) -> Run."""
-        system, policy = subject.routed
-        kernel = policy.kernel(system)
-        shared = _Shared(
-            build_event_loop(
-                kernel.choose,
-                kernel.update,
-                kernel.uses_order,
-                plan is not None,
-                plan is not None and plan.classes is not None,
-            ),
-            event_rates(system),
-            kernel,
-            system.arrival_rate + system.total_service_rate,
-            system.service_rates,
-            system.buffer,
-            group_rates(system.service_rates, histogram_unit(system)),
-            plan,
-        )
+        shared = _share(subject, plan)
         return lambda lengths, sequence: _MarkovRun(shared, lengths, sequence)
 
     def prepare_batch(self, subject: Subject) -> Any:
         """A function (lengths (R, K), seed, replicas) -> Batch."""
-        system, policy = subject.routed
+        shared = _share(subject, None)
         rules = BatchRules(
-            policy.kernel(system),
-            event_rates(system),
-            system.arrival_rate + system.total_service_rate,
-            self.prepare(subject, None),
+            shared.kernel,
+            shared.rates,
+            shared.tick_rate,
+            lambda lengths, sequence: _MarkovRun(shared, lengths, sequence),
         )
         return lambda lengths, seed, replicas: MarkovBatch(rules, lengths, seed, replicas)
 
@@ -115,6 +98,27 @@ class _Shared:
     buffer: int | None
     groups: RateGroups
     plan: SamplingPlan | None
+
+
+def _share(subject: Subject, plan: SamplingPlan | None) -> _Shared:
+    system, policy = subject.routed
+    kernel = policy.kernel(system)
+    return _Shared(
+        build_event_loop(
+            kernel.choose,
+            kernel.update,
+            kernel.uses_order,
+            plan is not None,
+            plan is not None and plan.classes is not None,
+        ),
+        event_rates(system),
+        kernel,
+        system.arrival_rate + system.total_service_rate,
+        system.service_rates,
+        system.buffer,
+        group_rates(system.service_rates, histogram_unit(system)),
+        plan,
+    )
 
 
 class _MarkovRun(Run):

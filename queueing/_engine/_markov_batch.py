@@ -19,8 +19,7 @@ from ._event_loop import (
     build_event_loop,
     make_targets,
 )
-from ._inlined import inlined
-from ._ranked_queues import RankedQueues
+from ._ranked_queues import RankedQueues, fill_first
 from ._replica_seeds import poisson_counts, replica_words
 from ._sampler import EMPTY_SAMPLER
 from ._tally import SERVER_COLUMNS
@@ -155,7 +154,7 @@ def build_block_loop(
             own, order = lengths[r], orders[r]
             for k in range(order.shape[0]):
                 position[order[k]] = k
-            shortest = _count_shorter(own, first)
+            shortest = fill_first(own, first)
             for k in range(CLOCK_ENTRIES):
                 clock[k] = 0
             clock[CURSOR], clock[SHORTEST] = BLOCK, shortest
@@ -180,17 +179,3 @@ def build_block_loop(
                     states[r, t, i] = own[i]
 
     return run
-
-
-@inlined
-def _count_shorter(lengths, first):
-    """Fill `first` as of `RankedQueues`, all its levels; returns the least length."""
-    for level in range(first.shape[0]):
-        first[level] = 0
-    shortest = lengths[0]
-    for i in range(lengths.shape[0]):
-        first[lengths[i] + 1] += 1
-        shortest = min(shortest, lengths[i])
-    for level in range(1, first.shape[0]):
-        first[level] += first[level - 1]
-    return shortest

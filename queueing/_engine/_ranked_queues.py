@@ -94,10 +94,23 @@ def _count_shorter(lengths: np.ndarray, num_levels: int) -> np.ndarray:
             f"the table of {num_levels} queue lengths",
             "leaping engines need none: engine='leap', or start from shorter queues",
         )
-    first = np.zeros(num_levels, dtype=np.int64)
-    levels, counts = np.unique(lengths, return_counts=True)
-    first[levels + 1] = counts
-    return np.cumsum(first, out=first)
+    first = np.empty(num_levels, dtype=np.int64)
+    fill_first(lengths, first)
+    return first
+
+
+@numba.njit(nogil=True)
+def fill_first(lengths, first):
+    """Fill `first` (L,) of `RankedQueues` for lengths (K,) < L - 1; returns the least of these."""
+    for level in range(first.shape[0]):
+        first[level] = 0
+    shortest = lengths[0]
+    for i in range(lengths.shape[0]):
+        first[lengths[i] + 1] += 1
+        shortest = min(shortest, lengths[i])
+    for level in range(1, first.shape[0]):
+        first[level] += first[level - 1]
+    return shortest
 
 
 @inlined

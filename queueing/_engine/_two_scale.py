@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._base import Engine, Run, Window
-from ._leap_subject import LeapSubject, classes_of, leap_refusal, leap_subject, top_rank
+from ._leap_subject import classes_of, leap_refusal, leap_subject, top_rank
 from ._two_scale_average import Looks, looks_refusal, num_ranks_in_sight
-from ._two_scale_batch import TwoScaleBatch
+from ._two_scale_batch import TwoScaleBatch, TwoScaleSubject
 from ._two_scale_far import SharedLeap, WorkSpaces, num_block_words
 from ._two_scale_near import MAX_RANKS, make_sight
-from ._two_scale_pace import Pace, first_pace
+from ._two_scale_pace import first_pace
 from ._two_scale_pieces import make_pieces
 from ._two_scale_steps import BOUND, StepRules, advance_alone, build_advance, make_walkers
 from ._xoshiro import BANK_WORDS
@@ -93,22 +93,21 @@ class TwoScaleEngine(Engine):
         advance = advance_alone
         if self._shares_replicas(subject):
             advance = build_advance(SharedLeap(subject.num_servers, self.num_threads))
-        ways = self._ways(subject, plan)
-        return lambda lengths, sequence: _TwoScaleRun(ways, advance, lengths, sequence)
+        common = self._common(subject, plan)
+        return lambda lengths, sequence: _TwoScaleRun(common, plan, advance, lengths, sequence)
 
     def prepare_batch(self, subject: Subject) -> Any:
         """A function (lengths (R, K), seed, replicas) -> Batch."""
         if self._shares_replicas(subject):
             return super().prepare_batch(subject)
-        ways = self._ways(subject, None)
-        shared = (ways.shared, ways.rules, ways.pace, ways.spaces, ways.in_sight)
-        return lambda lengths, seed, replicas: TwoScaleBatch(*shared, lengths, seed, replicas)
+        common = self._common(subject, None)
+        return lambda lengths, seed, replicas: TwoScaleBatch(common, lengths, seed, replicas)
 
     def _shares_replicas(self, subject: Subject) -> bool:
         """Whether threads share the far queues of one replica."""
         return self.num_threads > 1 and subject.num_servers >= _MANY
 
-    def _ways(self, subject: Subject, plan: SamplingPlan | None) -> _Ways:
+    def _common(self, subject: Subject, plan: SamplingPlan | None) -> TwoScaleSubject:
         time = self.horizon if self.horizon > 0.0 else 1.0
         shared = leap_subject(subject)
         in_sight = top_rank(subject)
@@ -122,59 +121,43 @@ class TwoScaleEngine(Engine):
         )
         spaces = WorkSpaces(subject.num_servers)
         pace = first_pace(shared.leap_system, self.macro_step)
-        return _Ways(shared, rules, pace, spaces, in_sight, plan)
-
-
-@dataclass(frozen=True, eq=False)
-class _Ways:
-    """What all replicas have in common.
-
-    Attributes:
-        shared: the system.
-        rules: of the macro steps.
-        pace: of a replica at its start.
-        spaces: to work in.
-        in_sight: ranks that special arrivals may join, or that are averaged at them.
-        plan: what to sample while averaging, or None.
-    """
-
-    shared: LeapSubject
-    rules: StepRules
-    pace: Pace
-    spaces: WorkSpaces
-    in_sight: int
-    plan: SamplingPlan | None
+        return TwoScaleSubject(shared, rules, pace, spaces, in_sight)
 
 
 class _TwoScaleRun(Run):
     def __init__(
-        self, ways: _Ways, advance: Callable[..., None], lengths: np.ndarray, sequence: Any
+        self,
+        subject: TwoScaleSubject,
+        plan: SamplingPlan | None,
+        advance: Callable[..., None],
+        lengths: np.ndarray,
+        sequence: Any,
     ) -> None:
-        self._ways = ways
+        self._subject = subject
         self._advance = advance
-        self._sight = make_sight(ways.in_sight)
+        self._sight = make_sight(subject.in_sight)
         words = sequence.spawn(1)[0].generate_state(num_block_words(lengths.size), np.uint64)
         self._walkers = make_walkers(
-            ways.shared.by_class(lengths)[None],
+            subject.shared.by_class(lengths)[None],
             sequence.generate_state(BANK_WORDS, np.uint64)[None],
             words[None],
-            ways.pace,
+            subject.pace,
         )
         self._looks = None
-        if ways.plan is not None:
+        if plan is not None:
             present = self._walkers.blocks.lengths[0]
             go_on = partial(self._go_on, averages=True)
-            self._looks = Looks(ways.shared, ways.plan, self._sight, present, go_on)
+            self._looks = Looks(subject.shared, plan, self._sight, present, go_on)
 
     def lengths(self) -> np.ndarray:
-        return self._ways.shared.by_name(self._walkers.blocks.lengths[0])
+        return self._subject.shared.by_name(self._walkers.blocks.lengths[0])
 
     def advance(self, duration: float) -> None:
         self._go_on(duration, averages=False)
 
     def _go_on(self, duration: float, *, averages: bool) -> None:
-        ways = self._ways
-        self._advance(self._walkers, duration, ways.rules, ways.spaces.own, self._sight, averages)
+        rules, space = self._subject.rules, self._subject.spaces.own
+        self._advance(self._walkers, duration, rules, space, self._sight, averages)
 
     def average(self, duration: float) -> Window:
         assert self._looks is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,45 +20,52 @@ if TYPE_CHECKING:
     from atlas.ensemble import Seed
 
 
+@dataclass(frozen=True, eq=False)
+class TwoScaleSubject:
+    """What all replicas have in common.
+
+    Attributes:
+        shared: the system.
+        rules: of the macro steps.
+        pace: of a replica at its start.
+        spaces: to work in.
+        in_sight: ranks that special arrivals may join, or that are averaged at them.
+    """
+
+    shared: LeapSubject
+    rules: StepRules
+    pace: Pace
+    spaces: WorkSpaces
+    in_sight: int
+
+
 class TwoScaleBatch(Together):
     """A block of replicas; their numbers are those of single ones.
 
     Arguments:
-        shared, rules, pace: of the system, and of a replica at its start.
-        spaces: to work in.
-        in_sight: ranks that special arrivals may join.
+        subject: what is simulated.
         lengths: (R, K) to start from.
         seed, replicas: as of `OneByOne`.
     """
 
     def __init__(
-        self,
-        shared: LeapSubject,
-        rules: StepRules,
-        pace: Pace,
-        spaces: WorkSpaces,
-        in_sight: int,
-        lengths: np.ndarray,
-        seed: Seed,
-        replicas: range,
+        self, subject: TwoScaleSubject, lengths: np.ndarray, seed: Seed, replicas: range
     ) -> None:
-        self._shared = shared
-        self._rules = rules
-        self._spaces = spaces
-        self._sight = make_sight(in_sight)
+        self._subject = subject
+        self._sight = make_sight(subject.in_sight)
         self._walkers = make_walkers(
-            shared.by_class(lengths),
+            subject.shared.by_class(lengths),
             replica_words(seed, replicas, (), BANK_WORDS),
             replica_words(seed, replicas, (0,), num_block_words(lengths.shape[1])),
-            pace,
+            subject.pace,
         )
 
     def lengths(self) -> np.ndarray:
-        return self._shared.by_name(self._walkers.blocks.lengths)
+        return self._subject.shared.by_name(self._walkers.blocks.lengths)
 
     def advance(self, duration: float) -> None:
-        space, sight = self._spaces.own, self._sight
-        advance_alone(self._walkers, duration, self._rules, space, sight, False)
+        rules, space = self._subject.rules, self._subject.spaces.own
+        advance_alone(self._walkers, duration, rules, space, self._sight, False)
 
     def violation_bounds(self) -> np.ndarray:
         return self._walkers.sums[:, BOUND].copy()

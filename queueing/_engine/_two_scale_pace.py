@@ -109,7 +109,7 @@ def is_right(pace, duration, distances, first, base):
         return True
     present = pace.present
     reach = distances.level - base + first * distances.width
-    cost = _cost(pace, duration, num_within(distances, base + reach - distances.level))
+    cost = _cost(pace, duration, num_within(distances, first * distances.width))
     best, least = 1.0, _GAIN * cost
     for factor in (0.5, 2.0):
         within = base + reach * sqrt(factor) - distances.level
