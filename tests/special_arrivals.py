@@ -26,12 +26,13 @@ def reference_word(state):
     return result
 
 
-def arrivals_by_hand(lengths, duration, rate, table, side):
+def arrivals_by_hand(lengths, duration, rate, table, side, *, is_due=False):
     """Lengths after `duration`: exponential gaps, a rank, ties uniform in the order of servers.
 
     Arguments:
         table: cut and alias of the rank that arrivals join; of one cell, none is drawn.
         side: (4,) state of the generator.
+        is_due: whether the first arrival comes at once.
     """
     lengths, state, time = np.array(lengths), [int(word) for word in side], 0.0
 
@@ -39,7 +40,8 @@ def arrivals_by_hand(lengths, duration, rate, table, side):
         return reference_word(state) >> 11
 
     while True:
-        time -= math.log((upper_bits() + 0.5) * 2.0**-53) / rate
+        time -= 0.0 if is_due else math.log((upper_bits() + 0.5) * 2.0**-53) / rate
+        is_due = False
         if time >= duration:
             return lengths
         rank, (cut, alias) = 0, table

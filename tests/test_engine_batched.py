@@ -94,14 +94,19 @@ def test_an_own_clock_for_each_class_of_servers_is_rejected(leapt, monkeypatch):
 
 
 def _rates(special_rate, rank_cdf, class_of, arrivals, services):
-    numbers = [jnp.asarray(each, float) for each in (rank_cdf, arrivals, services)]
-    log_factorial = jnp.asarray(gammaln(np.arange(512.0) + 1.0))
-    cdf, *pair = numbers
+    log_factorial = gammaln(np.arange(512.0) + 1.0)
     return _batched_leap.LeapRates(
-        jnp.float64(special_rate), cdf, jnp.asarray(class_of), *pair, jnp.inf, log_factorial
+        jnp.float64(special_rate),
+        jnp.asarray(rank_cdf),
+        jnp.asarray(class_of),
+        jnp.asarray(arrivals),
+        jnp.asarray(services),
+        jnp.float64(jnp.inf),
+        jnp.asarray(log_factorial),
     )
 
 
+@pytest.mark.slow
 def test_a_leap_is_what_its_uniforms_say(monkeypatch):
     """Exact: counts by SciPy's quantiles, the depth of the minimum by its product formula."""
     rng, size = np.random.default_rng(1), 60
@@ -138,6 +143,7 @@ def test_a_leap_is_what_its_uniforms_say(monkeypatch):
     assert np.any(expected == 0) and np.any(expected > lengths)
 
 
+@pytest.mark.slow
 def test_special_arrivals_are_what_their_uniforms_say(monkeypatch):
     """Exact: the gap, the rank by its cumulated probabilities, and which of the tied servers."""
     uniforms = [[[0.2], [0.5], [0.9], [0.9]], [[0.1], [0.67], [0.66], [1.0]]]

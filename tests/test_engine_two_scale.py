@@ -1,6 +1,7 @@
 """Leaps on two scales: the chain's law, and a bound of what may go wrong that can be trusted."""
 
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,15 @@ from queueing._engine._two_scale_steps import StepRules, advance_alone, build_ad
 from queueing._engine._xoshiro import BANK_WORDS, make_bank
 from queueing._subject import resolve_subject
 from tests.special_arrivals import arrivals_by_hand
-from tests.test_engine_batches import CLASSES, CONGESTED, THIN, check_block
+from tests.test_engine_batches import (
+    BIRTHS,
+    CLASSES,
+    CONGESTED,
+    DEATHS,
+    THIN,
+    check_block,
+    check_clock,
+)
 
 _FALSE_FAIL = 1e-6
 
@@ -172,15 +181,27 @@ def test_two_scale_leaps_have_the_chains_joint_law():
 def _leap_system(special_rate, ranks, rates, bounds):
     weights = np.zeros(ranks[-1] + 1)
     weights[ranks] = 1.0 / len(ranks)
-    rates = [np.asarray(each, float) for each in rates]
-    table = alias_table(weights)
-    return LeapSystem(special_rate, *table, np.array(bounds), *rates, float(np.max(rates)))
+    cut, alias = alias_table(weights)
+    arrivals, services = (np.asarray(each, float) for each in rates)
+    top = float(max(arrivals.max(), services.max()))
+    return LeapSystem(special_rate, cut, alias, np.array(bounds), arrivals, services, top)
 
 
-def _bank_words(num_replicas):
-    """Words that seed the banks of replicas of 100 servers, and of their blocks."""
+def _start(lengths, pace):
+    """Walkers from lengths (R, 100); those of the last replica are the same alone."""
     rng, sizes = np.random.default_rng(3), (BANK_WORDS, num_block_words(100))
-    return [rng.integers(0, 2**64, (num_replicas, size), np.uint64) for size in sizes]
+    words, blocks = (rng.integers(0, 2**64, (2, size), np.uint64) for size in sizes)
+    count = len(lengths)
+    return make_walkers(lengths.copy(), words[-count:], blocks[-count:], pace)
+
+
+def _advance(way, monkeypatch):
+    """By macro steps with few near queues, or with so many that plain leaps are cheaper."""
+    if way == "near":
+        return advance_alone
+    monkeypatch.setattr(_two_scale_steps, "_MANY_NEAR", 0)
+    monkeypatch.setattr(_two_scale_steps, "_NEAR_SHARE", 0.0)
+    return build_advance(leap_blocks)
 
 
 @pytest.mark.parametrize(("way", "ranks"), [("near", [0]), ("near", [0, 2]), ("plain", [0, 2])])
@@ -189,44 +210,50 @@ def test_macro_steps_take_special_arrivals_as_they_come(way, ranks, monkeypatch)
     every macro step, with a special arrival due."""
     system = _leap_system(40.0, ranks, ([0.0, 0.0], [0.0, 0.0]), [0, 70, 100])
     start = np.random.default_rng(2).integers(0, 9, (2, 100))
-    walkers = make_walkers(start.copy(), *_bank_words(2), first_pace(system, 9.0))
-    sides, advance = walkers.bank.side.copy(), advance_alone
-    if way == "plain":
-        monkeypatch.setattr(_two_scale_steps, "_MANY_NEAR", 0)
-        monkeypatch.setattr(_two_scale_steps, "_NEAR_SHARE", 0.0)
-        advance = build_advance(leap_blocks)
+    walkers = _start(start, first_pace(system, 9.0))
+    walkers.is_pending[1] = True
+    sides, advance = walkers.bank.side.copy(), _advance(way, monkeypatch)
     rules = StepRules(system, make_pieces(system), 1e-9, -1.0)
     advance(walkers, 5.0, rules, WorkSpaces(100).own, make_sight(ranks[-1] + 1), False)
-    for lengths, row, side in zip(walkers.blocks.lengths, start, sides, strict=True):
-        by_hand = arrivals_by_hand(row, 5.0, 40.0, (system.rank_cut, system.rank_alias), side)
+    table = system.rank_cut, system.rank_alias
+    for r, lengths in enumerate(walkers.blocks.lengths):
+        by_hand = arrivals_by_hand(start[r], 5.0, 40.0, table, sides[r], is_due=r == 1)
         np.testing.assert_array_equal(lengths, by_hand)
     assert np.all((walkers.sums[:, 1] >= 5.0) & (walkers.sums[:, 0] == 0.0))
 
 
-def test_macro_steps_keep_the_least_length_of_every_group():
+def test_macro_steps_keep_what_they_know_of_each_replica():
+    """Exact: the least length of every group; and pace, numbers and bound as of a replica alone."""
     system = _leap_system(40.0, [0], ([3.0, 1.0], [4.0, 2.0]), [0, 70, 100])
     start = np.random.default_rng(2).integers(0, 60, (2, 100))
-    walkers = make_walkers(start.copy(), *_bank_words(2), first_pace(system, 0.1))
+    walkers = _start(start, first_pace(system, 0.1))
     rules = StepRules(system, make_pieces(system), 1e-9, -1.0)
+    alone = _start(start[1:], first_pace(system, 0.1))
     for _ in range(20):
+        advance_alone(alone, 0.2, rules, WorkSpaces(100).own, make_sight(1), False)
         advance_alone(walkers, 0.2, rules, WorkSpaces(100).own, make_sight(1), False)
         for lengths, minima in zip(walkers.blocks.lengths, walkers.blocks.minima, strict=True):
             parts = np.split(lengths, range(GROUP, 100, GROUP))
             assert minima.tolist() == [part.min() for part in parts]
     num_steps, num_near = walkers.sums[:, 1:].T
     assert np.all(num_near < 50 * num_steps)
+    np.testing.assert_array_equal(alone.blocks.lengths[0], walkers.blocks.lengths[1])
+    np.testing.assert_array_equal(alone.pace.present[0], walkers.pace.present[1])
+    np.testing.assert_array_equal(alone.sums[0], walkers.sums[1])
 
 
-def test_near_and_far_queues_of_every_class_move_once():
+@pytest.mark.parametrize("way", ["near", "plain"])
+def test_near_and_far_queues_of_every_class_move_once(way, monkeypatch):
     """Births only, in two classes, half of each far: Poisson, 6 sigma each, detects 2 % of a rate.
 
     The 80 special arrivals do not show.
     """
     system = _leap_system(40.0, [0], ([3000.0, 2000.0], [0.0, 0.0]), [0, 70, 100])
     start = np.tile([0, 10**6], 50)[None]
-    walkers = make_walkers(start.copy(), *_bank_words(1), first_pace(system, 0.25))
+    walkers = _start(start, first_pace(system, 0.25))
     rules = StepRules(system, make_pieces(system), 1e-9, -1.0)
-    advance_alone(walkers, 2.0, rules, WorkSpaces(100).own, make_sight(1), False)
+    advance = _advance(way, monkeypatch)
+    advance(walkers, 2.0, rules, WorkSpaces(100).own, make_sight(1), False)
     changes = (walkers.blocks.lengths - start)[0].reshape(50, 2)
     found = np.array([changes[:35].sum(axis=0), changes[35:].sum(axis=0)])
     means = np.array([[35 * 6000.0] * 2, [15 * 4000.0] * 2])
@@ -249,7 +276,7 @@ def test_near_queues_move_at_their_rates_over_any_digits_of_time():
 
 
 def test_the_highest_level_chosen_is_of_any_special_arrival():
-    """Queues fall by 200 jobs; the first of about 80 special arrivals finds the highest level."""
+    """Queues fall by 200 jobs from 1000, so that the first of 80 special arrivals finds most."""
     system = _leap_system(40.0, [0], ([0.0, 0.0], [100.0, 100.0]), [0, 4, 8])
     pieces, bank = make_pieces(system), make_bank(np.random.SeedSequence(6))
     lengths, scratch, sight = np.full(8, 1000), make_leap_scratch(8), make_sight(1)
@@ -278,6 +305,22 @@ def test_the_bound_counts_every_far_queue_at_its_own_depth():
         expected += tails.sum()
     assert distances.width == 1
     assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_macro_step_has_its_share_of_the_budget():
+    """Exact: the near set is the one of the budget's rate times the step, above an allowed rise."""
+    system = _leap_system(1.0, [0], ([3.0, 1.0], [4.0, 2.0]), [0, 60, 100])
+    lengths = np.random.default_rng(1).integers(10, 60, 100)
+    minima = np.array([part.min() for part in np.split(lengths, range(GROUP, 100, GROUP))])
+    rules = StepRules(system, make_pieces(system), 1e-3, -1.0)
+    blocks = SimpleNamespace(lengths=lengths, minima=minima)
+    walker: Any = SimpleNamespace(blocks=blocks, pace=first_pace(system, 0.05))
+    plan = _two_scale_steps._plan(walker, 1.88, rules, make_sight(1))
+    assert plan.duration == 1.88 / 38
+    assert plan.distances.level == 10 + np.ceil(np.sqrt(2.0 * 4.0 * 1.88 / 38))
+    means = plan.duration * system.arrival_rates, plan.duration * system.service_rates
+    assert plan.first == first_far_class(plan.distances, *means, 1e-3 * plan.duration)
+    assert plan.first > first_far_class(plan.distances, *means, 1e-3)
 
 
 def test_replicas_at_a_time_share_no_work_space(monkeypatch):
@@ -375,3 +418,8 @@ def test_degenerate_systems(name):
 @pytest.mark.parametrize("case", [(CONGESTED, None), (CLASSES, THIN)])
 def test_a_block_of_replicas_is_single_replicas(case):
     check_block("two_scale", case)
+
+
+@pytest.mark.parametrize(("case", "start", "sign"), [BIRTHS, DEATHS])
+def test_the_clock_goes_right(case, start, sign):
+    check_clock("two_scale", case, start, sign)
