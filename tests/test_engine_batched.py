@@ -106,7 +106,6 @@ def _rates(special_rate, rank_cdf, class_of, arrivals, services):
     )
 
 
-@pytest.mark.slow
 def test_a_leap_is_what_its_uniforms_say(monkeypatch):
     """Exact: counts by SciPy's quantiles, the depth of the minimum by its product formula."""
     rng, size = np.random.default_rng(1), 60
@@ -143,7 +142,6 @@ def test_a_leap_is_what_its_uniforms_say(monkeypatch):
     assert np.any(expected == 0) and np.any(expected > lengths)
 
 
-@pytest.mark.slow
 def test_special_arrivals_are_what_their_uniforms_say(monkeypatch):
     """Exact: the gap, the rank by its cumulated probabilities, and which of the tied servers."""
     uniforms = [[[0.2], [0.5], [0.9], [0.9]], [[0.1], [0.67], [0.66], [1.0]]]
